@@ -1,0 +1,5 @@
+"""`python -m webhook` is `gangcheck`."""
+
+from webhook.cli import main
+
+main()

@@ -1,0 +1,18 @@
+"""The failures that are expected; anything else is a bug. Each message says where and what to do."""
+
+
+class GangcheckError(Exception):
+    """What a user can mend. `str(error)` is one line that says where and what to do."""
+
+
+class BadConfig(GangcheckError):  # noqa: N818 - reads as what it is: a bad configuration
+    """The configuration or the command line cannot be used (exit 2)."""
+
+
+class Unreadable(GangcheckError):  # noqa: N818 - as BadConfig
+    """A file or a document in it cannot be read (exit 4). `line` and `column` count from 1."""
+
+    def __init__(self, message: str, line: int | None = None, column: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column

@@ -1,0 +1,310 @@
+"""The objects that rules see: plain frozen values, made by `parse`, `kinds` and `gather`.
+
+A rule asks for one of the subjects below by its type, and the type says how much of the world is known.
+Paths are tuples of keys and list indices inside one object, from its root. Mappings in these values are
+shared between threads and are never written to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Path: TypeAlias = tuple[str | int, ...]
+
+GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
+"""The only key that Coscheduling reads, and only under labels (scheduler-plugins pkg/util/podgroup.go:51-62)."""
+
+GROUP_API = "scheduling.x-k8s.io"
+"""API group of Coscheduling's PodGroup from scheduler-plugins v0.25 on."""
+
+DEFAULT_SCHEDULER = "default-scheduler"
+
+_NOTHING: Mapping[str, object] = {}
+_NO_TEXT: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """Which object a thing belongs to.
+
+    `document` counts a run's documents from 0 (-1: not read from a file); `prefix` is where the object
+    stands in its document: `("items", 3)` in a List, else `()`. `name` is empty where only generateName
+    is given; two such objects are two objects.
+    """
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    document: int = -1
+    prefix: Path = ()
+
+    @property
+    def group(self) -> str:
+        """The API group: `apps` of `apps/v1`, empty for the core group."""
+        return self.api_version.rpartition("/")[0]
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.name}" if self.name else self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in an object a finding stands; `at` tells whether the entry's key or its value is meant."""
+
+    ref: Ref
+    path: Path
+    at: Literal["key", "value"] = "value"
+
+
+@dataclass(frozen=True, slots=True)
+class Env:
+    """One environment entry; `value` is None where it comes from `valueFrom`."""
+
+    name: str
+    value: str | None
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """One container of a Pod. `image` is empty where it is absent; limits and requests are as written."""
+
+    name: str
+    image: str
+    role: Literal["app", "init", "sidecar", "ephemeral"]
+    path: Path
+    limits: Mapping[str, object] = _NOTHING
+    requests: Mapping[str, object] = _NOTHING
+    env: tuple[Env, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Why a workload's Pods are not all alive at once: later ones wait until the first `first` are up.
+
+    `seen` is True where the dead-lock with one group over all stages was seen on the real controller.
+    `path` is the field that decides it (it may be absent: its default decides), `cure` what to write there.
+    """
+
+    first: int
+    why: str
+    cure: str
+    path: Path
+    seen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many Pods of a template are alive at once: from `least` to `most` (None: nobody knows offline).
+
+    A suspended workload counts as if resumed. `path` is the field that says so, for a finding to point at.
+    `copies` is how many separate sets of these Pods share the template's labels (JobSet or LWS replicas);
+    `least` and `most` cover all copies.
+    """
+
+    least: int
+    most: int | None
+    path: Path = ()
+    stage: Stage | None = None
+    copies: int = 1
+
+
+ONE = Count(1, 1)
+UNKNOWN = Count(0, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """One Pod, or one Pod template with the object it stands in.
+
+    `metadata` and `spec` are the paths of the template's two halves in the object (`("metadata",)` and
+    `("spec",)` for a Pod). `role` is the template's name in its workload ("Worker", "head"), else empty.
+    `scheduler`, `priority_class` and `node_name` are empty where the manifest does not say. `live` is True
+    for a dump of a running object: what schedulers write there is no mistake.
+    `native` is the group named by `schedulingGroup` or `workloadRef` (Kubernetes 1.35 and later), and
+    `native_path` the field that names it. `gates` are the names of scheduling gates.
+    """
+
+    ref: Ref
+    metadata: Path
+    spec: Path
+    labels: Mapping[str, str] = _NO_TEXT
+    annotations: Mapping[str, str] = _NO_TEXT
+    scheduler: str = ""
+    priority_class: str = ""
+    node_name: str = ""
+    gates: tuple[str, ...] = ()
+    native: str = ""
+    native_path: Path = ()
+    containers: tuple[Container, ...] = ()
+    count: Count = ONE
+    role: str = ""
+    live: bool = False
+    finished: bool = False
+    owner: str = ""
+
+    @property
+    def is_template(self) -> bool:
+        return self.spec != ("spec",)
+
+    @property
+    def group(self) -> str:
+        """The gang that Coscheduling takes this Pod for a member of; empty for none."""
+        return self.labels.get(GROUP_LABEL, "")
+
+    def label(self, key: str, at: Literal["key", "value"] = "key") -> Place:
+        return Place(self.ref, (*self.metadata, "labels", key), at)
+
+    def annotation(self, key: str, at: Literal["key", "value"] = "key") -> Place:
+        return Place(self.ref, (*self.metadata, "annotations", key), at)
+
+    def field(self, *steps: str | int, at: Literal["key", "value"] = "value") -> Place:
+        """A place in the Pod's spec."""
+        return Place(self.ref, (*self.spec, *steps), at)
+
+    def __str__(self) -> str:
+        """How messages name it: `Pod/w-0`, `Job/train`, `PyTorchJob/ddp (Worker)`."""
+        return f"{self.ref} ({self.role})" if self.role else str(self.ref)
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """An object that makes Pods, with its templates. `body` is the whole object as read; rules read single
+    fields of it with `dig`."""
+
+    ref: Ref
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    pods: tuple[Pod, ...]
+    body: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class PodGroup:
+    """An object of kind PodGroup of any API group (six systems have one).
+
+    `min_member` is None where it is absent or templated (`templated` tells); `fields` are the keys of `spec`
+    as written; `timeout` is scheduleTimeoutSeconds. `made_by` names the kind of its controller, if any.
+    """
+
+    ref: Ref
+    min_member: int | None
+    fields: Mapping[str, object] = _NOTHING
+    labels: Mapping[str, str] = _NO_TEXT
+    annotations: Mapping[str, str] = _NO_TEXT
+    min_resources: Mapping[str, object] = _NOTHING
+    timeout: int | None = None
+    made_by: str = ""
+    templated: bool = False
+
+    @property
+    def is_coscheduling(self) -> bool:
+        return self.ref.group == GROUP_API
+
+    def field(self, *steps: str | int, at: Literal["key", "value"] = "value") -> Place:
+        """A place in the PodGroup's spec."""
+        return Place(self.ref, ("spec", *steps), at)
+
+
+@dataclass(frozen=True, slots=True)
+class Gang:
+    """All that the input says of one group name in one namespace. The roster is what was given: what is
+    absent from the input is unknown, not wrong, unless `whole` says that nothing else exists.
+
+    `members` carry the label; `strays` name the group by something Coscheduling does not read (an annotation,
+    an old or misspelt key, the workload's own metadata). `group` is Coscheduling's PodGroup; `foreign` are
+    PodGroups of that name and namespace in other APIs. `namesakes` are Coscheduling PodGroups of this name in
+    other namespaces, `elsewhere` the Pods of other namespaces that use this name. `near` are the names of
+    Coscheduling PodGroups in this namespace that are a slip of the pen away and have no members of their own.
+    `workloads` are the objects that the members' templates stand in.
+    """
+
+    namespace: str
+    name: str
+    group: PodGroup | None
+    members: tuple[Pod, ...] = ()
+    strays: tuple[Pod, ...] = ()
+    foreign: tuple[PodGroup, ...] = ()
+    namesakes: tuple[PodGroup, ...] = ()
+    elsewhere: tuple[Pod, ...] = ()
+    near: tuple[str, ...] = ()
+    workloads: tuple[Workload, ...] = ()
+    runtimes: tuple[Workload, ...] = ()
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicates:
+    """Two or more documents that describe one object (kind, namespace, name); the last one applied wins."""
+
+    refs: tuple[Ref, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """A field that the API server could not decode. `message` states the value and what is wanted there."""
+
+    place: Place
+    message: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class WrongScalar:
+    """YAML made a boolean, a number or a null of what Kubernetes wants as text. `written` is the text as it
+    stands in the manifest (`on`, `20260901`), `value` what YAML made of it."""
+
+    place: Place
+    written: str
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedKey:
+    """One mapping gives one key twice; the last one wins. Lines count in the file, from 1."""
+
+    place: Place
+    first_line: int
+    second_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class StrangeKind:
+    """A kind that its API group does not have; `near` are kinds of that group a slip of the pen away."""
+
+    ref: Ref
+    near: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """One silencing of one rule, by a comment or an annotation. `known` tells whether such a rule exists,
+    `used` whether it silenced anything, `near` what may have been meant."""
+
+    place: Place
+    rule: str
+    known: bool
+    used: bool
+    near: tuple[str, ...] = ()
+    line: int = 0
+    column: int = 0
+
+
+Subject: TypeAlias = (
+    Pod | Workload | PodGroup | Gang | Duplicates | Malformed | WrongScalar | RepeatedKey | StrangeKind | Suppression
+)
+
+
+def dig(body: object, *steps: str | int) -> object:
+    """The value at a path of keys and indices, or None where any step is missing."""
+    for step in steps:
+        if isinstance(body, Mapping):
+            body = body.get(step)
+        elif isinstance(body, list) and isinstance(step, int) and -len(body) <= step < len(body):
+            body = body[step]
+        else:
+            return None
+    return body

@@ -1,0 +1,73 @@
+"""Subjects in, findings out: the one pure function of the product."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from webhook.model import Subject
+from webhook.rule import Check, Finding, Rule, Severity
+from webhook.stack import Stack
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Which rules speak, and how loud. `severities` overrides a rule's own, downwards or upwards."""
+
+    rules: tuple[Rule, ...]
+    severities: Mapping[str, Severity] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A rule that raised: a bug of ours. The others have answered all the same."""
+
+    rule: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the rules said, in no particular order, and which of them failed."""
+
+    findings: tuple[Finding, ...]
+    failures: tuple[Failure, ...] = ()
+
+
+def evaluate(subjects: Iterable[Subject], policy: Policy, stack: Stack) -> Verdict:
+    """Ask every rule about every subject of its type. A rule that raises is skipped for that subject and named."""
+    by_type = _by_type(policy.rules)
+    found: list[Finding] = []
+    failures: dict[str, Failure] = {}
+    for subject in subjects:
+        for rule, check in by_type.get(type(subject), ()):
+            try:
+                for finding in check(subject, stack):
+                    found.append(_complete(finding, rule, policy))  # noqa: PERF401 - the rule may raise midway
+            except Exception as error:  # noqa: BLE001 - one rule's bug must not silence the others
+                failures.setdefault(rule.name, Failure(rule.name, f"{type(error).__name__}: {error}"))
+    return Verdict(tuple(_without_overruled(found, policy.rules)), tuple(failures.values()))
+
+
+def _by_type(rules: Iterable[Rule]) -> dict[type, list[tuple[Rule, Check]]]:
+    by_type: dict[type, list[tuple[Rule, Check]]] = {}
+    for rule in rules:
+        for subject in rule.subjects:
+            by_type.setdefault(subject, []).append((rule, rule.check))
+    return by_type
+
+
+def _complete(finding: Finding, rule: Rule, policy: Policy) -> Finding:
+    """Fill in the rule's name and the severity: the rule's own is the upper bound, the policy has the last word."""
+    severity = rule.severity if finding.severity is None else min(finding.severity, rule.severity)
+    override = policy.severities.get(rule.name)
+    if override is not None:
+        severity = override if finding.severity is None else min(override, severity)
+    return replace(finding, rule=rule.name, severity=severity)
+
+
+def _without_overruled(found: list[Finding], rules: Iterable[Rule]) -> Iterator[Finding]:
+    """One place, one finding: leave out what another rule at the same place says better."""
+    over = {rule.name: rule.over for rule in rules if rule.over}
+    overruled = {(name, finding.place) for finding in found for name in over.get(finding.rule, ())}
+    return (finding for finding in found if (finding.rule, finding.place) not in overruled)

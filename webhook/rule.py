@@ -1,0 +1,112 @@
+"""A rule is a frozen value made from one small pure function; a finding is what it says."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from types import UnionType
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast, get_args
+
+if TYPE_CHECKING:
+    from webhook.model import Place, Subject
+    from webhook.stack import Stack
+
+
+class Severity(enum.IntEnum):
+    """How bad. At admission an error denies and a warning warns; when linting an error exits 1."""
+
+    INFO = 1
+    WARNING = 2
+    ERROR = 3
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+Confidence: TypeAlias = Literal["high", "low"]
+"""high: certain. low: a guess, from an image's name or from what an operator may do."""
+
+Evidence: TypeAlias = Literal["seen", "read", "inferred"]
+"""seen: happened on the real component. read: stands in its source. inferred: follows from either."""
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A second place that explains a finding, with a short label: "the PodGroup is here"."""
+
+    place: Place
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is wrong, where, and what puts it right.
+
+    `message` states the facts of this case (names, numbers) without a full stop at its end; `fix` is one
+    imperative line. A rule leaves `rule` empty, and `severity` None for its own; `policy.evaluate` fills them.
+    """
+
+    place: Place
+    message: str
+    fix: str
+    severity: Severity | None = None
+    confidence: Confidence = "high"
+    related: tuple[Related, ...] = ()
+    rule: str = ""
+
+
+S = TypeVar("S")
+Check: TypeAlias = Callable[["Subject", "Stack"], Iterable[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One law. `over` names the rules that stay silent at a place where this one speaks."""
+
+    name: str
+    subjects: tuple[type, ...]
+    severity: Severity
+    evidence: Evidence
+    doc: str
+    check: Check
+    over: tuple[str, ...] = ()
+    lint_only: bool = False
+
+    @property
+    def summary(self) -> str:
+        """The mistake in one sentence: the docstring's first line."""
+        return self.doc.partition("\n")[0]
+
+
+def rule(
+    subject: type[S] | UnionType,
+    severity: Severity,
+    *,
+    evidence: Evidence,
+    over: tuple[str, ...] = (),
+    lint_only: bool = False,
+) -> Callable[[Callable[[S, Stack], Iterable[Finding]]], Rule]:
+    """Make a Rule of a function; it is named after the function, with dashes, and registers nothing.
+
+    `severity` is the highest that the rule may give. `evidence` is what its facts rest on; only what was seen
+    or read may be an error. A name that Python keeps for itself gets an underscore behind it.
+    """
+    if severity is Severity.ERROR and evidence == "inferred":
+        raise ValueError("an error needs evidence: seen or read")
+    subjects = get_args(subject) if isinstance(subject, UnionType) else (subject,)
+
+    def make(check: Callable[[S, Stack], Iterable[Finding]]) -> Rule:
+        name = check.__name__.strip("_").replace("_", "-")
+        doc = _unindent(check.__doc__ or "")
+        return Rule(name, subjects, severity, evidence, doc, cast("Check", check), over, lint_only)
+
+    return make
+
+
+def _unindent(doc: str) -> str:
+    """A docstring without its indentation (inspect.cleandoc, without importing inspect at start-up)."""
+    first, _, rest = doc.strip().partition("\n")
+    lines = rest.split("\n")
+    margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    return "\n".join([first.strip(), *(line[margin:].rstrip() for line in lines)]).strip()

@@ -1,0 +1,188 @@
+"""What holds in an installation: versions, names of schedulers and resources, operators' gang flags.
+
+Everything has a default that fits HAMi's chart and scheduler-plugins' images as released; what differs is
+declared in the configuration. None means that nobody said: rules then state both halves or stay silent.
+Sources: HAMi v2.10.0 charts/hami/values.yaml and pkg/device/*; scheduler-plugins v0.34.7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from webhook.model import DEFAULT_SCHEDULER
+
+if TYPE_CHECKING:
+    from webhook.model import Container, Pod
+
+Version: TypeAlias = tuple[int, ...]
+
+OLD_GROUP_LABEL = "pod-group.scheduling.sigs.k8s.io"
+"""The label of scheduler-plugins v0.19 to v0.24, and of Koordinator to this day."""
+
+FOREIGN_SCHEDULERS = frozenset(
+    {
+        "volcano",
+        "koord-scheduler",
+        "yunikorn",
+        "kai-scheduler",
+        "runai-scheduler",
+        "godel-scheduler",
+        "kube-batch",
+        "binpacking-scheduler",
+    }
+)
+"""Schedulers that bring a gang system of their own and never read Coscheduling's label."""
+
+Operator: TypeAlias = Literal["training-operator", "mpi-operator", "kuberay", "trainer", "spark-operator"]
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The resource names of one vendor: the device count, and what only HAMi knows of (memory and cores)."""
+
+    count: tuple[str, ...]
+    memory: tuple[str, ...] = ()
+    percentage: tuple[str, ...] = ()
+    cores: tuple[str, ...] = ()
+    priority: tuple[str, ...] = ()
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """Names that make HAMi take a Pod for a GPU Pod; the priority alone does not (seen)."""
+        return (*self.count, *self.memory, *self.percentage, *self.cores)
+
+    @property
+    def annotated(self) -> tuple[str, ...]:
+        """Names that HAMi keeps in node annotations: no node advertises them in its allocatable."""
+        return (*self.memory, *self.percentage, *self.cores, *self.priority)
+
+
+VENDORS: Mapping[str, Names] = {
+    "nvidia": Names(
+        count=("nvidia.com/gpu",),
+        memory=("nvidia.com/gpumem",),
+        percentage=("nvidia.com/gpumem-percentage",),
+        cores=("nvidia.com/gpucores",),
+        priority=("nvidia.com/priority",),
+    ),
+    "cambricon": Names(
+        ("cambricon.com/vmlu",), ("cambricon.com/mlu.smlu.vmemory",), cores=("cambricon.com/mlu.smlu.vcore",)
+    ),
+    "hygon": Names(("hygon.com/dcunum",), ("hygon.com/dcumem",), cores=("hygon.com/dcucores",)),
+    "metax": Names(
+        ("metax-tech.com/gpu", "metax-tech.com/sgpu"),
+        ("metax-tech.com/vmemory",),
+        cores=("metax-tech.com/vcore",),
+    ),
+    "enflame": Names(
+        ("enflame.com/gcu", "enflame.com/drs-gcu", "enflame.com/vgcu"),
+        ("enflame.com/gcu-memory",),
+        ("enflame.com/vgcu-percentage",),
+        ("enflame.com/gcu-core",),
+    ),
+    "mthreads": Names(("mthreads.com/vgpu",), ("mthreads.com/sgpu-memory",), cores=("mthreads.com/sgpu-core",)),
+    "iluvatar": Names(
+        (
+            "iluvatar.ai/vgpu",
+            *(f"iluvatar.ai/{chip}-vgpu" for chip in ("MR-V100", "MR-V50", "BI-V150", "BI-V100")),
+        ),
+        (
+            "iluvatar.ai/vcuda-memory",
+            *(f"iluvatar.ai/{chip}.vMem" for chip in ("MR-V100", "MR-V50", "BI-V150", "BI-V100")),
+        ),
+        cores=(
+            "iluvatar.ai/vcuda-core",
+            *(f"iluvatar.ai/{chip}.vCore" for chip in ("MR-V100", "MR-V50", "BI-V150", "BI-V100")),
+        ),
+    ),
+    "kunlun": Names(("kunlunxin.com/xpu", "kunlunxin.com/vxpu"), ("kunlunxin.com/vxpu-memory",)),
+    "awsneuron": Names(("aws.amazon.com/neuron",), cores=("aws.amazon.com/neuroncore",)),
+    "amd": Names(("amd.com/gpu",), ("amd.com/gpumem",), cores=("amd.com/gpucores",)),
+    "vastai": Names(("vastaitech.com/va",)),
+    "biren": Names(("birentech.com/gpu",)),
+    "ascend": Names(
+        tuple(f"huawei.com/Ascend{chip}" for chip in ("910A", "910B2", "910B3", "910B4", "910B4-1", "310P", "910C")),
+        tuple(
+            f"huawei.com/Ascend{chip}-memory" for chip in ("910A", "910B2", "910B3", "910B4", "910B4-1", "310P", "910C")
+        ),
+        cores=tuple(
+            f"huawei.com/Ascend{chip}-core" for chip in ("910A", "910B2", "910B3", "910B4", "910B4-1", "310P", "910C")
+        ),
+    ),
+}
+"""HAMi's defaults by vendor at 2.10.0, with names that older releases used (reference: pkg/device/*)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """One installation, as far as it is known.
+
+    `operators` maps an operator whose gang flag is on to the scheduler name that the flag gives (empty where
+    it sets none). `mock_device_plugin` tells whether nodes publish gpumem and gpucores in their allocatable.
+    `injects_scheduler` is True where gangcheck's own mutating webhook is installed.
+    """
+
+    hami: Version | None = None
+    coscheduling: Version | None = None
+    kubernetes: Version | None = None
+    hami_scheduler: str = "hami-scheduler"
+    coscheduling_schedulers: frozenset[str] = frozenset({"hami-scheduler", "scheduler-plugins-scheduler"})
+    foreign_schedulers: frozenset[str] = FOREIGN_SCHEDULERS
+    vendors: Mapping[str, Names] = field(default_factory=lambda: VENDORS)
+    default_namespace: str = "default"
+    operators: Mapping[str, str] = field(default_factory=dict)
+    hami_webhook: bool = True
+    force_overwrite_default_scheduler: bool = True
+    mock_device_plugin: bool | None = None
+    native_gang: bool | None = None
+    kube_qps: float | None = None
+    permit_waiting_seconds: int | None = None
+    injects_scheduler: bool = False
+    device_names: frozenset[str] = field(init=False, repr=False, compare=False)
+    annotated_names: frozenset[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Gather the names of all vendors once: rules ask for them at every container."""
+        devices = frozenset(name for names in self.vendors.values() for name in names.devices)
+        annotated = frozenset(name for names in self.vendors.values() for name in names.annotated)
+        object.__setattr__(self, "device_names", devices)
+        object.__setattr__(self, "annotated_names", annotated)
+
+    def requested(self, container: Container) -> Iterator[str]:
+        """The device resources in a container's limits, in the order written; HAMi's webhook reads limits only."""
+        return (name for name in container.limits if name in self.device_names)
+
+    def wants_device(self, pod: Pod) -> bool:
+        """Whether HAMi takes the Pod for a GPU Pod: any container or init container with a device in its limits.
+
+        A value of 0 counts (seen: `nvidia.com/gpu: 0` is treated as a GPU Pod)."""
+        names = self.device_names
+        return any(not names.isdisjoint(container.limits) for container in pod.containers)
+
+    def scheduler_of(self, pod: Pod) -> str:
+        """The scheduler that will place the Pod once the webhooks have seen it.
+
+        HAMi's webhook writes its own name on Pods that ask for a device and name no scheduler or the default
+        one (HAMi pkg/scheduler/webhook.go:64-68,104-113, seen); a member without a device stays where it is,
+        unless gangcheck's own mutating webhook is there to mend that.
+        """
+        if pod.scheduler and pod.scheduler != DEFAULT_SCHEDULER:
+            return pod.scheduler
+        if pod.live:
+            return pod.scheduler or DEFAULT_SCHEDULER
+        overwrites = self.hami_webhook and (self.force_overwrite_default_scheduler or not pod.scheduler)
+        if overwrites and self.wants_device(pod):
+            return self.hami_scheduler
+        if self.injects_scheduler and pod.group and DEFAULT_SCHEDULER not in self.coscheduling_schedulers:
+            return self.hami_scheduler
+        return DEFAULT_SCHEDULER
+
+    def is_foreign(self, pod: Pod) -> bool:
+        """Whether another scheduler with a gang system of its own owns the Pod: gang rules leave it alone."""
+        return pod.scheduler in self.foreign_schedulers and pod.scheduler not in self.coscheduling_schedulers
+
+    def is_coscheduled(self, pod: Pod) -> bool:
+        """Whether the Pod goes to a scheduler that is known to run Coscheduling."""
+        return self.scheduler_of(pod) in self.coscheduling_schedulers
