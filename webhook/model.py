@@ -232,7 +232,6 @@ class Gang:
     elsewhere: tuple[Pod, ...] = ()
     near: tuple[str, ...] = ()
     workloads: tuple[Workload, ...] = ()
-    runtimes: tuple[Workload, ...] = ()
     whole: bool = False
 
 

@@ -1,0 +1,204 @@
+"""Objects of all inputs to gangs: who names which group, and what else bears that name."""
+
+from __future__ import annotations
+
+import difflib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from webhook.model import GROUP_LABEL, Duplicates, Gang, Pod, PodGroup, Ref, Subject, Workload
+
+Key = tuple[str, str]
+"""A gang's namespace and name."""
+
+NEAR_MISSES_AT_MOST = 200
+"""Above this many unused PodGroups in a namespace, only names that differ in case or separators are near."""
+
+
+@dataclass(frozen=True, slots=True)
+class _World:
+    """The objects of a run by what they are asked for.
+
+    `namespaces` and `homes` tell in which namespaces a group name has members and PodGroups.
+    """
+
+    members: Mapping[Key, list[Pod]]
+    strays: Mapping[Key, list[Pod]]
+    groups: Mapping[Key, PodGroup]
+    foreign: Mapping[Key, list[PodGroup]]
+    workloads: Mapping[Ref, Workload]
+    namespaces: Mapping[str, list[str]]
+    homes: Mapping[str, list[str]]
+    unused: Mapping[str, list[str]]
+
+
+def gather(subjects: Iterable[Subject], *, folders: Sequence[str] = (), whole: bool = False) -> Iterator[Subject]:
+    """Yield a Gang for every group name that a Pod carries or a Coscheduling PodGroup has, and the Duplicates.
+
+    `folders` gives the folder of each document by its index: only documents of one folder are told to be
+    duplicates, since overlays repeat their base. `whole`: the input is the whole system.
+    """
+    known = list(subjects)
+    yield from _duplicates(known, folders)
+    world = _sort(known)
+    wanted = set(world.members) | set(world.groups) | (set(world.strays) & set(world.foreign))
+    for key in sorted(wanted):
+        yield _gang(key, world, whole=whole)
+
+
+def _sort(subjects: Iterable[Subject]) -> _World:
+    members: dict[Key, list[Pod]] = defaultdict(list)
+    strays: dict[Key, list[Pod]] = defaultdict(list)
+    groups: dict[Key, PodGroup] = {}
+    foreign: dict[Key, list[PodGroup]] = defaultdict(list)
+    workloads: dict[Ref, Workload] = {}
+    for subject in subjects:
+        if type(subject) is Pod:
+            if subject.group:
+                members[subject.ref.namespace, subject.group].append(subject)
+            else:
+                for name in unread_names(subject):
+                    strays[subject.ref.namespace, name].append(subject)
+        elif type(subject) is Workload:
+            workloads[subject.ref] = subject
+        elif type(subject) is PodGroup:
+            key = (subject.ref.namespace, subject.ref.name)
+            if subject.is_coscheduling:
+                groups[key] = subject
+            else:
+                foreign[key].append(subject)
+    _add_unlabelled_templates(workloads.values(), strays)
+    unique: Mapping[Key, list[Pod]] = {key: _once(pods) for key, pods in members.items()}
+    unread: Mapping[Key, list[Pod]] = {key: _once(pods) for key, pods in strays.items()}
+    return _World(
+        unique, unread, groups, foreign, workloads, _namespaces(unique), _namespaces(groups), _unused(groups, unique)
+    )
+
+
+def unread_names(pod: Pod) -> Iterator[str]:
+    """The group names that a Pod without the label gives by a key that Coscheduling does not read.
+
+    Those are Coscheduling's keys as annotations, the keys of older releases and near misses of either; keys of
+    other systems (Kueue's pod-group-name, Volcano's group-name) name groups of their own.
+    """
+    for keys in (pod.labels, pod.annotations):
+        for key, value in keys.items():
+            if value and _is_unread(key):
+                yield value
+
+
+@lru_cache(maxsize=4096)
+def _is_unread(key: str) -> bool:
+    domain, _, name = key.partition("/")
+    bare = name.lower().replace("-", "").replace("_", "")
+    if domain.startswith("pod-group.scheduling."):
+        return bare in {"", "name"}
+    return domain.startswith("scheduling.") and bare in {"podgroup", "podgroupname"}
+
+
+def _add_unlabelled_templates(workloads: Iterable[Workload], strays: dict[Key, list[Pod]]) -> None:
+    """A label on the workload alone names the group too, where Coscheduling does not look."""
+    for workload in workloads:
+        name = workload.labels.get(GROUP_LABEL, "")
+        if name:
+            strays[workload.ref.namespace, name].extend(pod for pod in workload.pods if not pod.group)
+
+
+def _once(pods: list[Pod]) -> list[Pod]:
+    """One object described by several documents is one object: the last description counts."""
+    if len(pods) == 1:
+        return pods
+    last: dict[object, Pod] = {}
+    for pod in pods:
+        ref = pod.ref
+        identity = (ref.kind, ref.name, pod.spec, pod.role) if ref.name else (ref.document, ref.prefix, pod.spec)
+        last[identity] = pod
+    return list(last.values())
+
+
+def _namespaces(keys: Iterable[Key]) -> dict[str, list[str]]:
+    by_name: dict[str, list[str]] = defaultdict(list)
+    for namespace, name in keys:
+        by_name[name].append(namespace)
+    return by_name
+
+
+def _unused(groups: Mapping[Key, PodGroup], members: Mapping[Key, list[Pod]]) -> dict[str, list[str]]:
+    """The names of PodGroups without a member, by namespace."""
+    by_namespace: dict[str, list[str]] = defaultdict(list)
+    for namespace, name in groups:
+        if (namespace, name) not in members:
+            by_namespace[namespace].append(name)
+    return by_namespace
+
+
+def _gang(key: Key, world: _World, *, whole: bool) -> Gang:
+    namespace, name = key
+    members = world.members.get(key, [])
+    others = [other for other in world.namespaces.get(name, ()) if other != namespace]
+    group = world.groups.get(key)
+    return Gang(
+        namespace,
+        name,
+        group,
+        members=tuple(members),
+        strays=tuple(world.strays.get(key, ())),
+        foreign=tuple(world.foreign.get(key, ())),
+        namesakes=() if group else tuple(_namesakes(key, world)),
+        elsewhere=tuple(pod for other in sorted(others) for pod in world.members[other, name]),
+        near=() if group else _near(name, world.unused.get(namespace, [])),
+        workloads=tuple(_workloads(members, world)),
+        whole=whole,
+    )
+
+
+def _namesakes(key: Key, world: _World) -> Iterator[PodGroup]:
+    namespace, name = key
+    return (world.groups[other, name] for other in sorted(world.homes.get(name, ())) if other != namespace)
+
+
+def _workloads(members: Iterable[Pod], world: _World) -> list[Workload]:
+    if not world.workloads:
+        return []
+    refs = dict.fromkeys(pod.ref for pod in members if pod.is_template)
+    return [world.workloads[ref] for ref in refs if ref in world.workloads]
+
+
+def _near(name: str, candidates: list[str]) -> tuple[str, ...]:
+    """Names a slip of the pen away. Numbers at the end tell gangs apart (`run-1`, `run-2`) and are no slip."""
+    if len(candidates) > NEAR_MISSES_AT_MOST:
+        return tuple(sorted(other for other in candidates if _bare(other) == _bare(name)))
+    close = difflib.get_close_matches(name, candidates, n=3, cutoff=0.75)
+    return tuple(other for other in close if _letters(other) != _letters(name) or _bare(other) == _bare(name))
+
+
+def _bare(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "").replace(".", "")
+
+
+def _letters(name: str) -> str:
+    return "".join(letter for letter in name if not letter.isdigit())
+
+
+def _duplicates(subjects: Iterable[Subject], folders: Sequence[str]) -> Iterator[Duplicates]:
+    """Gang members and PodGroups that one folder describes more than once; a patch without an image is none."""
+    seen: dict[object, dict[tuple[int, object], Ref]] = defaultdict(dict)
+    for subject in subjects:
+        if not _counts(subject):
+            continue
+        ref = subject.ref
+        folder = folders[ref.document] if 0 <= ref.document < len(folders) else ""
+        seen[folder, ref.group, ref.kind, ref.namespace, ref.name][ref.document, ref.prefix] = ref
+    for refs in seen.values():
+        if len(refs) > 1:
+            yield Duplicates(tuple(refs.values()))
+
+
+def _counts(subject: Subject) -> bool:
+    if isinstance(subject, PodGroup):
+        return bool(subject.ref.name)
+    if not isinstance(subject, Pod) or not subject.ref.name or not subject.group:
+        return False
+    return any(container.image for container in subject.containers)
