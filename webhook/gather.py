@@ -186,9 +186,9 @@ def _duplicates(subjects: Iterable[Subject], folders: Sequence[str]) -> Iterator
     """Gang members and PodGroups that one folder describes more than once; a patch without an image is none."""
     seen: dict[object, dict[tuple[int, object], Ref]] = defaultdict(dict)
     for subject in subjects:
-        if not _counts(subject):
+        ref = _counted(subject)
+        if ref is None:
             continue
-        ref = subject.ref
         folder = folders[ref.document] if 0 <= ref.document < len(folders) else ""
         seen[folder, ref.group, ref.kind, ref.namespace, ref.name][ref.document, ref.prefix] = ref
     for refs in seen.values():
@@ -196,9 +196,9 @@ def _duplicates(subjects: Iterable[Subject], folders: Sequence[str]) -> Iterator
             yield Duplicates(tuple(refs.values()))
 
 
-def _counts(subject: Subject) -> bool:
+def _counted(subject: Subject) -> Ref | None:
     if isinstance(subject, PodGroup):
-        return bool(subject.ref.name)
+        return subject.ref if subject.ref.name else None
     if not isinstance(subject, Pod) or not subject.ref.name or not subject.group:
-        return False
-    return any(container.image for container in subject.containers)
+        return None
+    return subject.ref if any(container.image for container in subject.containers) else None
