@@ -1,0 +1,79 @@
+"""Runs every rule's fixtures. It names no rule: `x.bad.yaml` marks the lines where findings must land."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from webhook import lint
+from webhook.config import Config, read_stack
+from webhook.rule import Severity
+from webhook.rules import all_rules
+
+FIXTURES = Path(__file__).parent / "rules"
+RULES = {rule.name: rule for rule in all_rules()}
+MARK = re.compile(r"#\s*expect:\s*(.+?)\s*$")
+STACK = re.compile(r"^#\s*stack:\s*(\{.*\})\s*$", re.MULTILINE)
+
+Found = tuple[int, str, str]
+
+
+def findings(path: Path) -> set[Found]:
+    text = path.read_text(encoding="utf-8")
+    declared = STACK.search(text)
+    stack = read_stack(yaml.safe_load(declared.group(1)) if declared else {})
+    result = lint.lint([(path.name, [text.encode()])], Config(stack=stack), rules=all_rules())
+    assert not result.failures
+    assert not result.unreadable
+    return {(item.spot.span.line, item.finding.rule, str(item.severity)) for item in result.findings}
+
+
+def expected(path: Path) -> set[Found]:
+    marks: set[Found] = set()
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        mark = MARK.search(line)
+        for item in mark.group(1).split(",") if mark else ():
+            name, _, severity = item.strip().partition("=")
+            marks.add((number, name, severity or str(RULES[name].severity)))
+    return marks
+
+
+@pytest.mark.parametrize("rule", sorted(RULES))
+def test_bad_manifest_gets_a_finding_on_every_marked_line_and_on_no_other(rule: str) -> None:
+    path = FIXTURES / f"{rule}.bad.yaml"
+    wanted = expected(path)
+    assert any(name == rule for _, name, _ in wanted), "the bad manifest marks no line for its own rule"
+    found = {item for item in findings(path) if item in wanted or item[1] == rule or item[2] != "info"}
+    assert found == wanted
+
+
+@pytest.mark.parametrize("rule", sorted(RULES))
+def test_good_manifest_is_clean_under_every_rule(rule: str) -> None:
+    loud = {item for item in findings(FIXTURES / f"{rule}.good.yaml") if item[2] != "info" or item[1] == rule}
+    assert loud == set()
+
+
+def test_every_fixture_belongs_to_a_rule() -> None:
+    assert {path.name.split(".")[0] for path in FIXTURES.glob("*.yaml")} == set(RULES)
+
+
+@pytest.mark.parametrize("rule", sorted(RULES))
+def test_docstring_names_the_mistake_and_says_why(rule: str) -> None:
+    summary, _, why = RULES[rule].doc.partition("\n\n")
+    assert "\n" not in summary
+    assert summary.endswith(".")
+    assert len(summary) <= 110  # noqa: PLR2004 - one line of a terminal
+    assert why.strip()
+
+
+def test_a_rule_that_overrules_names_rules_that_exist() -> None:
+    named = {name for rule in RULES.values() for name in rule.over}
+    assert named <= set(RULES)
+
+
+@pytest.mark.parametrize("rule", sorted(RULES))
+def test_errors_are_seen_or_read(rule: str) -> None:
+    assert RULES[rule].severity < Severity.ERROR or RULES[rule].evidence in {"seen", "read"}

@@ -1,0 +1,205 @@
+"""A lint run: files to documents to subjects to findings, each with its place in a file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from posixpath import dirname
+
+from webhook import sources, suppress
+from webhook.config import Config, policy
+from webhook.errors import Unreadable
+from webhook.gather import gather
+from webhook.manifest import Chunk, Document, Templated, concerns, cut, read, span, written
+from webhook.model import Path, Place, Subject
+from webhook.parse import parse
+from webhook.policy import Verdict, evaluate
+from webhook.result import Located, Note, NotRead, Result, Skipped, Spot, Summary
+from webhook.rule import Finding, Rule, Severity
+from webhook.stack import Stack
+
+Progress = Callable[[int, int], None]
+"""Called with (files done, files in all)."""
+
+Blocks = Iterable[bytes]
+
+LINES_SHOWN = 3
+
+WORDS = (
+    b"ontainers",
+    b"Pod",
+    b"pod-group",
+    b"podgroup",
+    b"scheduling.",
+    b"Deployment",
+    b"Set",
+    b"ReplicationController",
+    b"Job",
+    b"Ray",
+    b"Spark",
+    b"Runtime",
+    b"Workflow",
+    b"Rollout",
+    b"kustomiz",
+    b"gangcheck",
+)
+"""A document concerns us only if it holds one of these: Pods and their templates have containers, and whatever
+else is judged names a kind, a key or an API group of this list."""
+
+
+@dataclass(slots=True)
+class _Run:
+    """What has been read so far. The one mutable value of a run; it never leaves this module."""
+
+    stack: Stack
+    every: bool = False
+    files: list[str] = field(default_factory=list)
+    documents: list[Document] = field(default_factory=list)
+    subjects: list[Subject] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    unreadable: list[NotRead] = field(default_factory=list)
+    read: int = 0
+    seen: int = 0
+
+
+def run(
+    paths: Sequence[str],
+    config: Config,
+    *,
+    rules: tuple[Rule, ...],
+    stdin_name: str = "<stdin>",
+    progress: Progress | None = None,
+) -> Result:
+    """Lint files and folders. Findings do not depend on the order in which paths are given."""
+    found = list(sources.find(paths, config.exclude, stdin_name))
+    files = sorted((item for item in found if isinstance(item, sources.Source)), key=lambda source: source.name)
+    state = _Run(config.stack)
+    state.skipped.extend(item for item in found if isinstance(item, Skipped))
+    state.unreadable.extend(item for item in found if isinstance(item, NotRead))
+    for done, source in enumerate(files):
+        if progress:
+            progress(done, len(files))
+        _read_file(source.name, sources.blocks(source), state)
+    if progress:
+        progress(len(files), len(files))
+    return _judge(state, config, rules)
+
+
+def lint(
+    files: Iterable[tuple[str, Blocks]], config: Config, *, rules: tuple[Rule, ...], every: bool = False
+) -> Result:
+    """Lint named texts that are in memory. `every`: read also the documents that cannot concern us."""
+    state = _Run(config.stack, every)
+    for name, blocks in files:
+        _read_file(name, blocks, state)
+    return _judge(state, config, rules)
+
+
+def _read_file(name: str, blocks: Blocks, state: _Run) -> None:
+    state.read += 1
+    try:
+        for chunk in cut(blocks):
+            state.seen += 1
+            if state.every or concerns(chunk, WORDS):
+                _read_chunk(name, chunk, state)
+    except Unreadable as error:
+        state.unreadable.append(NotRead(name, error.line or 0, error.column or 0, str(error)))
+
+
+def _read_chunk(name: str, chunk: Chunk, state: _Run) -> None:
+    try:
+        documents = read(chunk)
+    except Templated as template:
+        state.skipped.append(Skipped(name, template.line or chunk.line, f"{template.engine} template"))
+        return
+    except Unreadable as error:
+        state.unreadable.append(NotRead(name, error.line or chunk.line, error.column or 0, str(error)))
+        return
+    state.seen += len(documents) - 1
+    for document in documents:
+        _parse(name, document, state)
+
+
+def _parse(name: str, document: Document, state: _Run) -> None:
+    parsed = parse(
+        document.data,
+        len(state.documents),
+        state.stack,
+        written=lambda path: written(document, path),
+        duplicates=[(twice.path, twice.first.line, twice.second.line) for twice in document.duplicates],
+    )
+    if parsed.skipped:
+        state.skipped.append(Skipped(name, document.line, parsed.skipped))
+    if not parsed.subjects and "gangcheck" not in document.text:
+        return
+    state.subjects.extend(parsed.subjects)
+    state.files.append(name)
+    state.documents.append(document)
+
+
+def _judge(state: _Run, config: Config, rules: tuple[Rule, ...]) -> Result:
+    folders = [dirname(name) for name in state.files]
+    gathered = gather(state.subjects, folders=folders, whole=config.whole)
+    chosen = policy(config, rules)
+    verdict = evaluate(chain(state.subjects, gathered), chosen, config.stack)
+    located = list(_locate(verdict.findings, state))
+    return _result(state, located, verdict)
+
+
+def _result(state: _Run, located: list[Located], verdict: Verdict) -> Result:
+    located.sort(key=_order)
+    counts = Counter(item.severity for item in located)
+    summary = Summary(
+        files=state.read,
+        documents=state.seen,
+        error=counts[Severity.ERROR],
+        warning=counts[Severity.WARNING],
+        info=counts[Severity.INFO],
+    )
+    return Result(
+        tuple(located),
+        tuple(sorted(state.skipped, key=lambda item: (item.file, item.line))),
+        tuple(sorted(state.unreadable, key=lambda item: (item.file, item.line, item.column))),
+        verdict.failures,
+        summary,
+    )
+
+
+def _order(item: Located) -> tuple[str, int, int, int, str, str]:
+    span = item.spot.span
+    return (item.spot.file, span.line, span.column, -item.severity, item.finding.rule, item.finding.message)
+
+
+def _locate(findings: Iterable[Finding], state: _Run) -> Iterator[Located]:
+    """Give every finding its place in a file; equal findings at different places keep apart by their number."""
+    seen: Counter[str] = Counter()
+    for finding in findings:
+        identity = _identity(finding, state)
+        seen[identity] += 1
+        digest = hashlib.sha256(f"{identity}|{seen[identity]}".encode()).hexdigest()[:24]
+        notes = tuple(Note(_spot(related.place, state), related.label) for related in finding.related)
+        severity = finding.severity or Severity.INFO
+        yield Located(finding, severity, _spot(finding.place, state), digest, notes)
+
+
+def _identity(finding: Finding, state: _Run) -> str:
+    """What a finding is, without the lines around it: rule, file, object and path."""
+    ref, path = finding.place.ref, finding.place.path
+    parts = (finding.rule, state.files[ref.document], ref.kind, ref.namespace, ref.name, path)
+    return repr(parts)
+
+
+def _spot(place: Place, state: _Run) -> Spot:
+    document = state.documents[place.ref.document]
+    where = span(document, _whole_path(place), key=place.at == "key")
+    lines = document.text.splitlines()
+    first = where.line - document.line
+    shown = lines[first : min(where.end_line - document.line + 1, first + LINES_SHOWN)]
+    return Spot(state.files[place.ref.document], where, tuple(shown))
+
+
+def _whole_path(place: Place) -> Path:
+    return (*place.ref.prefix, *place.path)
