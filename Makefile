@@ -1,0 +1,64 @@
+# The two commands of the README are `make demo` and `make test`; the others are for people who change the code.
+# Needs Python 3.11 or later with its venv module, and a package index that pip can reach. Nothing else.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+EXAMPLES := manifests/examples
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format types contracts check bench coverage clean
+
+help: ## Show what there is to make
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# A stamp per set of packages: made again when pyproject.toml changes.
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "gangcheck needs Python 3.11 or later; '$(PYTHON)' is older or missing. Try: make PYTHON=python3.12" >&2; exit 2; }
+	@$(PYTHON) -m venv $(VENV) || \
+	  { echo "'$(PYTHON) -m venv' failed. On Debian and Ubuntu: apt-get install python3-venv" >&2; exit 2; }
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.made pyproject.toml
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.made pyproject.toml
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(VENV)/.installed
+
+demo: $(VENV)/.installed ## Lint a gang with three mistakes, then the mended one
+	@echo '$$ gangcheck lint $(EXAMPLES)/broken-gang.yaml'
+	@$(BIN)/gangcheck lint $(EXAMPLES)/broken-gang.yaml; test $$? -eq 1
+	@echo
+	@echo '$$ gangcheck lint $(EXAMPLES)/mended-gang.yaml'
+	@$(BIN)/gangcheck lint $(EXAMPLES)/mended-gang.yaml
+
+test: $(VENV)/.installed-dev ## Run the tests
+	@$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed-dev ## Check the style
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+format: $(VENV)/.installed-dev ## Put the style right
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+types: $(VENV)/.installed-dev ## Check the types
+	@$(BIN)/mypy
+
+contracts: $(VENV)/.installed-dev ## Check who imports whom
+	@$(BIN)/lint-imports --no-cache
+
+check: test lint types contracts ## All of the above checks
+
+coverage: $(VENV)/.installed-dev ## Run the tests and show what they do not reach
+	@$(BIN)/python -m pytest --cov --cov-report=term-missing --cov-fail-under=95
+
+bench: $(VENV)/.installed-dev ## Measure the speed, as ratios within this run
+	@$(BIN)/python tests/bench/linting.py
+
+clean: ## Remove what the other commands made
+	@rm -rf $(VENV) .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
