@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import field as fresh
 from typing import Literal, TypeAlias
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -20,9 +21,6 @@ GROUP_API = "scheduling.x-k8s.io"
 """API group of Coscheduling's PodGroup from scheduler-plugins v0.25 on."""
 
 DEFAULT_SCHEDULER = "default-scheduler"
-
-_NOTHING: Mapping[str, object] = {}
-_NO_TEXT: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +74,8 @@ class Container:
     image: str
     role: Literal["app", "init", "sidecar", "ephemeral"]
     path: Path
-    limits: Mapping[str, object] = _NOTHING
-    requests: Mapping[str, object] = _NOTHING
+    limits: Mapping[str, object] = fresh(default_factory=dict)
+    requests: Mapping[str, object] = fresh(default_factory=dict)
     env: tuple[Env, ...] = ()
 
 
@@ -131,8 +129,8 @@ class Pod:
     ref: Ref
     metadata: Path
     spec: Path
-    labels: Mapping[str, str] = _NO_TEXT
-    annotations: Mapping[str, str] = _NO_TEXT
+    labels: Mapping[str, str] = fresh(default_factory=dict)
+    annotations: Mapping[str, str] = fresh(default_factory=dict)
     scheduler: str = ""
     priority_class: str = ""
     node_name: str = ""
@@ -192,10 +190,10 @@ class PodGroup:
 
     ref: Ref
     min_member: int | None
-    fields: Mapping[str, object] = _NOTHING
-    labels: Mapping[str, str] = _NO_TEXT
-    annotations: Mapping[str, str] = _NO_TEXT
-    min_resources: Mapping[str, object] = _NOTHING
+    fields: Mapping[str, object] = fresh(default_factory=dict)
+    labels: Mapping[str, str] = fresh(default_factory=dict)
+    annotations: Mapping[str, str] = fresh(default_factory=dict)
+    min_resources: Mapping[str, object] = fresh(default_factory=dict)
     timeout: int | None = None
     made_by: str = ""
     templated: bool = False

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+from made import pod, podgroup, workload
+
+from webhook.gather import NEAR_MISSES_AT_MOST, gather, unread_names
+from webhook.model import GROUP_LABEL, Duplicates, Gang, Ref, Subject
+
+
+def gangs(subjects: Iterable[Subject], *, whole: bool = False) -> dict[tuple[str, str], Gang]:
+    gathered = gather(subjects, whole=whole)
+    return {(gang.namespace, gang.name): gang for gang in gathered if isinstance(gang, Gang)}
+
+
+def duplicates(subjects: Iterable[Subject], *folders: str) -> list[Duplicates]:
+    return [item for item in gather(subjects, folders=folders) if isinstance(item, Duplicates)]
+
+
+def test_members_and_podgroup_meet_by_namespace_and_name() -> None:
+    first, second, other = pod("a", "g"), pod("b", "g"), pod("c", "g", namespace="else")
+    found = gangs([first, second, other, podgroup("g")])
+    assert found["default", "g"].members == (first, second)
+    assert found["default", "g"].group == podgroup("g")
+    assert found["default", "g"].elsewhere == (other,)
+    assert found["else", "g"].group is None
+    assert found["else", "g"].namesakes == (podgroup("g"),)
+
+
+def test_a_podgroup_without_members_is_a_gang_too() -> None:
+    assert gangs([podgroup("g")])["default", "g"].members == ()
+
+
+def test_a_pod_without_a_group_is_no_gang() -> None:
+    assert gangs([pod("a")]) == {}
+
+
+def test_podgroups_of_other_systems_are_told_apart() -> None:
+    volcano = podgroup("g", api="scheduling.volcano.sh/v1beta1")
+    found = gangs([pod("a", "g"), volcano])["default", "g"]
+    assert found.group is None
+    assert found.foreign == (volcano,)
+    assert gangs([volcano]) == {}
+
+
+@pytest.mark.parametrize(
+    ("key", "names"),
+    [
+        (GROUP_LABEL, ["g"]),
+        ("scheduling.sigs.k8s.io/pod-group", ["g"]),
+        ("scheduling.x-k8s.io/podGroup", ["g"]),
+        ("scheduling.x-k8s.io/pod-group-name", ["g"]),
+        ("pod-group.scheduling.sigs.k8s.io", ["g"]),
+        ("pod-group.scheduling.sigs.k8s.io/name", ["g"]),
+        ("pod-group.scheduling.sigs.k8s.io/min-available", []),
+        ("kueue.x-k8s.io/pod-group-name", []),
+        ("scheduling.k8s.io/group-name", []),
+        ("app", []),
+    ],
+)
+def test_keys_that_name_the_group_where_coscheduling_does_not_look(key: str, names: list[str]) -> None:
+    assert list(unread_names(pod(annotations={key: "g"}))) == names
+
+
+def test_strays_stand_beside_the_members() -> None:
+    stray = pod("a", annotations={GROUP_LABEL: "g"})
+    member = pod("b", "g")
+    found = gangs([stray, member, podgroup("g")])["default", "g"]
+    assert (found.members, found.strays) == ((member,), (stray,))
+
+
+def test_a_label_on_the_workload_alone_makes_its_templates_strays() -> None:
+    template = replace(pod("job"), spec=("spec", "template", "spec"), ref=Ref("batch/v1", "Job", "default", "job"))
+    found = gangs([template, workload(template, {GROUP_LABEL: "g"}), podgroup("g")])["default", "g"]
+    assert found.strays == (template,)
+
+
+def test_the_workloads_of_the_members_come_along() -> None:
+    template = replace(pod("job", "g"), spec=("spec", "template", "spec"), ref=Ref("batch/v1", "Job", "default", "j"))
+    made = workload(template)
+    assert gangs([template, made])["default", "g"].workloads == (made,)
+
+
+def test_one_object_in_two_documents_is_one_member_the_last() -> None:
+    first, last = pod("a", "g", document=0), pod("a", "g", document=1, scheduler="hami-scheduler")
+    assert gangs([first, last])["default", "g"].members == (last,)
+
+
+def test_generated_names_are_members_of_their_own() -> None:
+    first, second = pod("", "g", document=0), pod("", "g", document=1)
+    assert gangs([first, second])["default", "g"].members == (first, second)
+    assert duplicates([first, second]) == []
+
+
+def test_duplicates_are_told_within_one_folder_only() -> None:
+    first, second = pod("a", "g", document=0), pod("a", "g", document=1)
+    assert duplicates([first, second], "base", "base") == [Duplicates((first.ref, second.ref))]
+    assert duplicates([first, second], "dev", "prod") == []
+
+
+def test_objects_without_a_group_are_never_duplicates() -> None:
+    assert duplicates([pod("a", document=0), pod("a", document=1)]) == []
+
+
+def test_a_patch_without_an_image_is_no_duplicate() -> None:
+    patch = replace(pod("a", "g", document=1), containers=())
+    assert duplicates([pod("a", "g"), patch]) == []
+
+
+@pytest.mark.parametrize(
+    ("known", "near"),
+    [("train", ("train",)), ("tr-ian", ("tr-ian",)), ("other", ()), ("trian-1", ("trian-1",)), ("trian-job-7", ())],
+)
+def test_near_names_are_slips_of_the_pen(known: str, near: tuple[str, ...]) -> None:
+    assert gangs([pod("a", "trian"), podgroup(known)])["default", "trian"].near == near
+
+
+def test_a_number_tells_gangs_apart() -> None:
+    assert gangs([pod("a", "run-2"), podgroup("run-1")])["default", "run-2"].near == ()
+
+
+def test_a_podgroup_with_members_of_its_own_is_no_near_name() -> None:
+    assert gangs([pod("a", "trian"), pod("b", "train"), podgroup("train")])["default", "trian"].near == ()
+
+
+def test_among_very_many_only_case_and_separators_are_near() -> None:
+    many = [podgroup(f"group-{number}") for number in range(NEAR_MISSES_AT_MOST + 1)]
+    assert gangs([pod("a", "Group_7"), *many])["default", "Group_7"].near == ("group-7",)
+
+
+def test_whole_is_handed_on() -> None:
+    assert gangs([pod("a", "g")], whole=True)["default", "g"].whole

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from made import pod, podgroup
+
+from webhook.model import Place, Pod, PodGroup
+from webhook.policy import Policy, evaluate
+from webhook.rule import Finding, Rule, Severity, rule
+from webhook.stack import Stack
+
+STACK = Stack()
+
+
+@rule(Pod, Severity.WARNING, evidence="inferred", over=("quiet",))
+def loud(pod: Pod, stack: Stack) -> Iterator[Finding]:
+    """A Pod exists.
+
+    Why.
+    """
+    yield Finding(pod.field("containers"), "it exists", "remove it", severity=Severity.ERROR)
+
+
+@rule(Pod | PodGroup, Severity.ERROR, evidence="read")
+def quiet(thing: Pod | PodGroup, stack: Stack) -> Iterator[Finding]:
+    """A thing exists.
+
+    Why.
+    """
+    yield Finding(Place(thing.ref, ("spec", "containers")), "it exists too", "remove it", severity=Severity.INFO)
+
+
+@rule(Pod, Severity.ERROR, evidence="seen")
+def broken(pod: Pod, stack: Stack) -> Iterator[Finding]:
+    """A rule raises.
+
+    Why.
+    """
+    raise KeyError(pod.ref.name)
+    yield
+
+
+def names(*rules: Rule) -> list[tuple[str, Severity | None]]:
+    verdict = evaluate([pod("a"), podgroup("g")], Policy(rules), STACK)
+    return [(finding.rule, finding.severity) for finding in verdict.findings]
+
+
+def test_a_rule_is_asked_about_its_own_subjects_only() -> None:
+    assert names(loud) == [("loud", Severity.WARNING)]
+    assert names(quiet) == [("quiet", Severity.INFO), ("quiet", Severity.INFO)]
+
+
+def test_a_finding_never_exceeds_its_rules_severity() -> None:
+    assert names(loud)[0][1] is Severity.WARNING
+
+
+def test_one_place_one_finding() -> None:
+    assert names(loud, quiet) == [("loud", Severity.WARNING), ("quiet", Severity.INFO)]
+
+
+def test_a_rule_that_raises_is_named_and_the_others_answer() -> None:
+    verdict = evaluate([pod("a"), pod("b")], Policy((broken, loud)), STACK)
+    assert [finding.rule for finding in verdict.findings] == ["loud", "loud"]
+    assert [(failure.rule, failure.error) for failure in verdict.failures] == [("broken", "KeyError: 'a'")]
+
+
+@pytest.mark.parametrize(("override", "told"), [(Severity.INFO, Severity.INFO), (Severity.ERROR, Severity.WARNING)])
+def test_the_policy_may_lower_what_a_finding_says_of_itself(override: Severity, told: Severity) -> None:
+    verdict = evaluate([pod("a")], Policy((loud,), {"loud": override}), STACK)
+    assert verdict.findings[0].severity is told
+
+
+def test_the_policy_may_raise_a_rules_own_severity() -> None:
+    @rule(Pod, Severity.INFO, evidence="inferred")
+    def plain(pod: Pod, stack: Stack) -> Iterator[Finding]:
+        """A Pod exists.
+
+        Why.
+        """
+        yield Finding(pod.field("containers"), "it exists", "remove it")
+
+    verdict = evaluate([pod("a")], Policy((plain,), {"plain": Severity.ERROR}), STACK)
+    assert verdict.findings[0].severity is Severity.ERROR
+
+
+def test_an_error_that_is_only_inferred_is_refused() -> None:
+    with pytest.raises(ValueError, match="evidence"):
+        rule(Pod, Severity.ERROR, evidence="inferred")
