@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from webhook.model import GROUP_LABEL, Container, Pod, PodGroup, Ref, Workload
 
 GPU = {"nvidia.com/gpu": 1, "nvidia.com/gpumem": 4000}
@@ -13,9 +15,9 @@ def pod(
     *,
     namespace: str = "default",
     scheduler: str = "",
-    limits: dict[str, object] | None = None,
-    annotations: dict[str, str] | None = None,
-    labels: dict[str, str] | None = None,
+    limits: Mapping[str, object] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
     document: int = 0,
     live: bool = False,
 ) -> Pod:
@@ -40,6 +42,6 @@ def podgroup(
     return PodGroup(Ref(api, "PodGroup", namespace, name, 1), members, {"minMember": members})
 
 
-def workload(member: Pod, labels: dict[str, str] | None = None) -> Workload:
+def workload(member: Pod, labels: Mapping[str, str] | None = None) -> Workload:
     """The workload that a template stands in."""
     return Workload(member.ref, labels or {}, {}, (member,), {})
