@@ -1,0 +1,66 @@
+"""Words that several reports share: counts, paths, the closing line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.model import Path
+from webhook.result import NotRead, Result, Skipped, Summary
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: `1 file`, `2 files`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def dotted(path: Path) -> str:
+    """A path as people write it: `spec.containers[0].image`, `metadata.labels["a.b/c"]`. Empty for the object."""
+    return "".join(_step(step) for step in path).removeprefix(".")
+
+
+def _step(step: str | int) -> str:
+    if isinstance(step, int):
+        return f"[{step}]"
+    if step.replace("-", "_").isidentifier():
+        return f".{step}"
+    return '["{}"]'.format(step.replace("\\", "\\\\").replace('"', '\\"'))
+
+
+def closing(result: Result, *, with_info: bool) -> str:
+    """The summary line. `with_info` tells whether the report shows info findings or only counts them."""
+    parts = (_found(result.summary, with_info=with_info), _left_out(result, with_info=with_info))
+    return "; ".join(filter(None, parts))
+
+
+def _found(summary: Summary, *, with_info: bool) -> str:
+    numbers = [(summary.error, "error"), (summary.warning, "warning")]
+    if with_info:
+        numbers.append((summary.info, "info finding"))
+    found = ", ".join(counted(number, noun) for number, noun in numbers if number)
+    if not found and not summary.files:
+        return "no files were linted"
+    if not found:
+        found = "no errors or warnings" if summary.info else "no mistakes found"
+    return f"{found} in {counted(summary.files, 'file')} ({counted(summary.documents, 'document')})"
+
+
+def _left_out(result: Result, *, with_info: bool) -> str:
+    hidden = 0 if with_info else result.summary.info
+    parts = (
+        f"{counted(hidden, 'info finding')} (--verbose shows them)" if hidden else "",
+        *_each(result.skipped, "skipped"),
+        *_each(result.unreadable, "not read"),
+        f"{counted(len(result.failures), 'rule')} failed" if result.failures else "",
+        f"{result.summary.suppressed} suppressed" if result.summary.suppressed else "",
+    )
+    return ", ".join(filter(None, parts))
+
+
+def _each(entries: tuple[Skipped, ...] | tuple[NotRead, ...], what: str) -> Iterator[str]:
+    """Files and documents apart: one template in a file of ten documents is no skipped file."""
+    files = sum(1 for entry in entries if not entry.line)
+    documents = len(entries) - files
+    if files:
+        yield f"{counted(files, 'file')} {what}"
+    if documents:
+        yield f"{counted(documents, 'document')} {what}"
