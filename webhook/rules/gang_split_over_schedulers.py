@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from webhook.gangkeys import is_placeholder, operator_of
+from webhook.model import DEFAULT_SCHEDULER, Gang, Place, Pod
+from webhook.roster import at_least
+from webhook.rule import Finding, Related, Severity, rule
+from webhook.stack import Stack
+
+_COUNTS_OWN_ONLY = (0, 31)
+"""Before this scheduler-plugins release a Pod bound by any scheduler counted at Permit."""
+
+
+@rule(Gang, Severity.ERROR, evidence="seen")
+def gang_split_over_schedulers(gang: Gang, stack: Stack) -> Iterator[Finding]:
+    """Members of one gang go to different schedulers, so the gang never meets.
+
+    PreFilter counts all Pods with the label, but at Permit each scheduler counts only what it placed itself
+    (scheduler-plugins from v0.31.8 on, pkg/coscheduling/core/core.go:99-164): the odd member starts alone, the others
+    wait until the time-out and start again, for ever (seen). Two profiles of one scheduler process, both with
+    Coscheduling, are no better (seen). Up to v0.30 the bound ones count wherever they run, and so this is a warning.
+
+    Where a Pod goes is predicted: HAMi's webhook writes its own name on Pods that ask for a device and name no
+    scheduler or the default one (pkg/scheduler/webhook.go:64-68,104-113); a launcher or parameter server without a
+    device stays on default-scheduler (seen). Where those on one scheduler are enough for minMember, the gang starts
+    without the others: a warning.
+    """
+    sides = _sides(gang, stack)
+    if len(sides) < 2:  # noqa: PLR2004 - two is what split means
+        return
+    target = max(sides, key=lambda name: _claim(name, sides[name], stack))
+    starts = _starts_all_the_same(gang, sides[target], stack)
+    them = _others(sides[target])
+    for name, pods in sides.items():
+        for pod in pods if name != target else ():
+            reason = "" if pod.scheduler else " (it names no scheduler and asks for no GPU)"
+            end = "the gang starts without it" if starts else "they never meet"
+            yield Finding(
+                _place(pod),
+                f"{pod} goes to {name}{reason}, {them} of gang {gang.name} to {target}: {end}",
+                fix=f"write schedulerName: {target} in its spec",
+                severity=Severity.WARNING if starts else None,
+                related=(Related(_place(sides[target][0]), f"{sides[target][0]} goes to {target}"),),
+            )
+
+
+def _sides(gang: Gang, stack: Stack) -> Mapping[str, Sequence[Pod]]:
+    """The members by the scheduler they go to; one whose scheduler is yet to be filled in is left out.
+
+    Members of foreign schedulers are on a side only if others are Coscheduling's: else the label is not meant for it.
+    """
+    sides: dict[str, list[Pod]] = {}
+    for pod in gang.members:
+        if not (pod.finished or is_placeholder(pod.scheduler) or operator_of(pod.ref) in stack.operators):
+            sides.setdefault(stack.scheduler_of(pod), []).append(pod)
+    if stack.coscheduling_schedulers.isdisjoint(sides):
+        return {name: pods for name, pods in sides.items() if not stack.is_foreign(pods[0])}
+    return sides
+
+
+def _claim(name: str, pods: Sequence[Pod], stack: Stack) -> tuple[bool, bool, bool, int, str]:
+    """How much speaks for a scheduler as the one for all: that it runs Coscheduling, and that HAMi serves it."""
+    return (
+        name in stack.coscheduling_schedulers,
+        name == stack.hami_scheduler and any(stack.wants_device(pod) for pod in pods),
+        name != DEFAULT_SCHEDULER and not stack.is_foreign(pods[0]),
+        at_least(pods),
+        name,
+    )
+
+
+def _starts_all_the_same(gang: Gang, together: Sequence[Pod], stack: Stack) -> bool:
+    if stack.coscheduling is not None and stack.coscheduling < _COUNTS_OWN_ONLY:
+        return True
+    minimum = gang.group.min_member if gang.group else None
+    return minimum is not None and at_least(together) >= minimum
+
+
+def _others(pods: Sequence[Pod]) -> str:
+    return str(pods[0]) if len(pods) == 1 else f"{pods[0]} and {len(pods) - 1} more"
+
+
+def _place(pod: Pod) -> Place:
+    return pod.field("schedulerName") if pod.scheduler else Place(pod.ref, pod.spec, "key")

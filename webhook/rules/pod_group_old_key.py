@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.gangkeys import FIRST_MIN_LABEL, FIRST_NAME_LABEL, X_K8S_SINCE, unread_keys
+from webhook.model import DEFAULT_SCHEDULER, GROUP_LABEL, Pod
+from webhook.rule import Confidence, Finding, Related, Severity, rule
+from webhook.stack import OLD_GROUP_LABEL, Stack
+
+_SINCE = {OLD_GROUP_LABEL: "v0.25", FIRST_NAME_LABEL: "v0.19"}
+
+
+@rule(Pod, Severity.ERROR, evidence="read")
+def pod_group_old_key(pod: Pod, stack: Stack) -> Iterator[Finding]:
+    """The pod-group label has an old or a misspelt key that Coscheduling does not read.
+
+    scheduler-plugins v0.25 renamed `pod-group.scheduling.sigs.k8s.io` to `scheduling.x-k8s.io/pod-group` and converts
+    nothing (apis/scheduling/v1alpha1/types.go:115 of v0.25.12). The pair `…/name` and `…/min-available` is that of
+    v0.18, before PodGroup objects existed. `scheduling.sigs.k8s.io/pod-group` and other near misses were never read.
+    Such Pods are ordinary Pods: they start one by one, the minimum is ignored, and HAMi's lock retry is off.
+
+    The old keys are right for Koordinator's scheduler (apis/extension/coscheduling.go:29-110) and for Coscheduling
+    before v0.25, where the stack declares that. Under a scheduler that gangcheck does not know, an old key is a
+    warning; with the right label beside it, it has no effect and is a warning too.
+    """
+    keys = [key for half, key in unread_keys(pod) if half == "labels" and not _is_read(key, pod, stack)]
+    if not keys or stack.is_foreign(pod):
+        return
+    key, *others = keys
+    written = pod.labels[key]
+    related = [Related(pod.label(other), "this one is not read either") for other in others]
+    minimum = pod.labels.get(FIRST_MIN_LABEL, "") if key == FIRST_NAME_LABEL else ""
+    if minimum:
+        related.append(Related(pod.label(FIRST_MIN_LABEL), "the minimum belongs into a PodGroup today"))
+    severity, confidence = _how_sure(key, pod, stack)
+    fix = f"write the label {GROUP_LABEL}: {written}"
+    yield Finding(
+        pod.label(key),
+        _message(key, pod),
+        fix="remove it"
+        if pod.group
+        else f"{fix}, and a PodGroup {written} with minMember: {minimum}"
+        if minimum
+        else fix,
+        severity=severity,
+        confidence=confidence,
+        related=tuple(related),
+    )
+
+
+def _message(key: str, pod: Pod) -> str:
+    unread = f"is not read since scheduler-plugins {_SINCE[key]}" if key in _SINCE else "is read by nobody"
+    if pod.group:
+        return f"the label {key} {unread}: {pod} is a member of {pod.group} by {GROUP_LABEL}"
+    return f"{pod} names its gang {pod.labels[key]!r} by the label {key}, which {unread}: its Pods start one by one"
+
+
+def _is_read(key: str, pod: Pod, stack: Stack) -> bool:
+    """Whether this installation reads the key: an old Coscheduling, or Koordinator by what else the Pod carries."""
+    if key not in _SINCE:
+        return False
+    if stack.coscheduling is not None and stack.coscheduling < X_K8S_SINCE:
+        return (key == FIRST_NAME_LABEL) == (stack.coscheduling < (0, 19))
+    koordinator = any("koordinator.sh/" in entry for entry in (*pod.labels, *pod.annotations))
+    return koordinator and pod.scheduler not in stack.coscheduling_schedulers
+
+
+def _how_sure(key: str, pod: Pod, stack: Stack) -> tuple[Severity, Confidence]:
+    known = stack.is_coscheduled(pod) or pod.scheduler in {"", DEFAULT_SCHEDULER}
+    if pod.group:
+        return Severity.WARNING, "high"
+    return (Severity.ERROR, "high") if known or key not in _SINCE else (Severity.WARNING, "low")
