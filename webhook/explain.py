@@ -61,7 +61,8 @@ def table(rules: Iterable[Rule]) -> str:
 
 def _facts(rule: Rule) -> Iterator[tuple[str, str]]:
     yield "Evidence", _EVIDENCE[rule.evidence]
-    yield "Speaks", "only when linting" if rule.lint_only else "when linting and at admission"
+    if rule.lint_only:
+        yield "Speaks", "only when linting"
     if rule.over:
         yield "Replaces", f"{', '.join(rule.over)}, where both would speak at one place"
 
