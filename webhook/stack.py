@@ -121,7 +121,9 @@ class Stack:
 
     `operators` maps an operator whose gang flag is on to the scheduler name that the flag gives (empty where
     it sets none). `mock_device_plugin` tells whether nodes publish gpumem and gpucores in their allocatable.
-    `injects_scheduler` is True where gangcheck's own mutating webhook is installed.
+    `injects_scheduler` is True where gangcheck's own mutating webhook is installed. `images` are the user's own
+    rows, a glob over image references and the libc they hold (musl, glibc, uclibc, none, unknown); `image_mirrors`
+    are prefixes of registries that copy others (see webhook/images.py).
     """
 
     hami: Version | None = None
@@ -140,6 +142,8 @@ class Stack:
     kube_qps: float | None = None
     permit_waiting_seconds: int | None = None
     injects_scheduler: bool = False
+    images: tuple[tuple[str, str], ...] = ()
+    image_mirrors: tuple[str, ...] = ()
     device_names: frozenset[str] = field(init=False, repr=False, compare=False)
     annotated_names: frozenset[str] = field(init=False, repr=False, compare=False)
 
