@@ -1,0 +1,24 @@
+"""YAML and JSON text to documents, as Kubernetes reads them, that know where each value stands.
+
+Pure: bytes and text in, values out.
+"""
+
+from webhook.manifest.cutting import LIMIT, concerns, cut
+from webhook.manifest.places import comments, span, written
+from webhook.manifest.reading import read
+from webhook.manifest.values import Chunk, Document, Duplicate, Span, Templated
+
+__all__ = [
+    "LIMIT",
+    "Chunk",
+    "Document",
+    "Duplicate",
+    "Span",
+    "Templated",
+    "comments",
+    "concerns",
+    "cut",
+    "read",
+    "span",
+    "written",
+]
