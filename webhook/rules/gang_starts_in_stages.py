@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from webhook.gangkeys import waiting
+from webhook.model import Gang, Place, Pod
+from webhook.roster import at_most, counted, plural, quorum
+from webhook.rule import Finding, Related, Severity, rule
+from webhook.stack import Stack
+
+
+@rule(Gang, Severity.ERROR, evidence="seen")
+def gang_starts_in_stages(gang: Gang, stack: Stack) -> Iterator[Finding]:
+    """A workload makes its Pods in stages, and the gang waits for Pods that are made only after it runs.
+
+    Coscheduling binds no member before minMember Pods exist; the controller makes the later Pods only when the earlier
+    ones are Ready. Neither gives way: the first Pod stays Pending with `cannot find enough sibling pods, current pods
+    number: 1, minMember of group: 3` and nothing else is ever created.
+
+    Seen to hang: StatefulSet with OrderedReady (the default of podManagementPolicy), MPIJob with WaitForWorkersReady,
+    JobSet with InOrder, dependsOn or exclusive-topology, LeaderWorkerSet with LeaderReady, TrainJob whose runtime has
+    dependsOn: an error. Known from the source only, such as Spark's executors, which the running driver makes: a
+    warning. It is no mistake where the first stage reaches minMember: MPIJob with minMember = workers works, JobSet
+    AnyOrder, LeaderCreated and podManagementPolicy Parallel too (seen).
+    """
+    wanted = quorum(gang)
+    members = counted(gang)
+    first = _in_first_stage(members)
+    if gang.group is None or wanted is None or first is None or first >= wanted or not waiting(gang, stack):
+        return
+    total = at_most(members)
+    sure = total is None or total >= wanted or gang.whole
+    for place, staged in _by_field(members).items():
+        stage = staged[0].count.stage
+        if stage is None:
+            continue
+        yield Finding(
+            place,
+            f"{staged[0].ref} {stage.why}: {plural(first, 'Pod')} of gang {gang.name} at first, and minMember {wanted} "
+            "holds these back for ever",
+            fix=stage.cure,
+            severity=Severity.ERROR if stage.seen and sure else Severity.WARNING,
+            related=(Related(gang.group.field("minMember"), f"minMember {wanted}"),),
+        )
+
+
+def _in_first_stage(members: Sequence[Pod]) -> int | None:
+    """How many members exist before any of them runs; None where nobody knows, or where all start together."""
+    if not any(pod.count.stage for pod in members):
+        return None
+    total = 0
+    for pod in members:
+        most = pod.count.most
+        if pod.count.stage is not None:
+            total += pod.count.stage.first if most is None else min(pod.count.stage.first, most)
+        elif most is None:
+            return None
+        else:
+            total += most
+    return total
+
+
+def _by_field(members: Sequence[Pod]) -> Mapping[Place, list[Pod]]:
+    """The members that come later or one by one, by the field that makes it so."""
+    fields: dict[Place, list[Pod]] = {}
+    for pod in members:
+        if pod.count.stage is not None:
+            fields.setdefault(Place(pod.ref, pod.count.stage.path, "key"), []).append(pod)
+    return fields
