@@ -11,8 +11,7 @@ from webhook.manifest.values import Document, Node, Span
 from webhook.model import Path
 
 _PROPERTIES = re.compile(r"(?:[&!][^\s,\[\]{}]*+(?:\s++(?:#[^\r\n]*+\s*+)*+|(?=[,\]}])|\Z))++")
-_HEADER = re.compile(r"(?:[&!][^\s]*+\s++)*+[|>][-+0-9]*+")
-_LINE_END = re.compile(r"[\r\n]|\Z")
+_HEADER = re.compile(r"(?:[&!][^\s]*+\s++)*+[|>][-+0-9]*+([^\r\n]*+)")
 _COMMENT = re.compile(r"#[^\r\n]*")
 
 
@@ -85,12 +84,9 @@ def _gaps(text: str) -> Iterator[tuple[int, int]]:
     """What stands between the scalars of a YAML text: there, every `#` begins a comment."""
     last = 0
     for start, end, style in exact.scalar_places(text):
-        if style in {"|", ">"}:
-            header = _HEADER.match(text, start)
-            start = header.end() if header else start
-            yield last, start
-            last = start
-            start = _LINE_END.search(text, start).start()  # type: ignore[union-attr] # the end is one too
         yield last, start
-        last = max(end, start)
+        last = end
+        header = _HEADER.match(text, start) if style in {"|", ">"} else None
+        if header:  # a comment may follow the indicator
+            yield header.span(1)
     yield last, len(text)
