@@ -6,20 +6,22 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from posixpath import dirname
 
 from webhook import sources, suppress
-from webhook.config import Config, policy
+from webhook.config import Config, is_excluded, is_ignored, policy
 from webhook.errors import Unreadable
 from webhook.gather import gather
-from webhook.manifest import Chunk, Document, Templated, concerns, cut, read, span, written
+from webhook.manifest import Chunk, Document, Span, Templated, concerns, cut, read, span, written
 from webhook.model import Path, Place, Subject
 from webhook.parse import parse
-from webhook.policy import Verdict, evaluate
+from webhook.policy import Failure, evaluate
 from webhook.result import Located, Note, NotRead, Result, Skipped, Spot, Summary
 from webhook.rule import Finding, Rule, Severity
 from webhook.stack import Stack
+from webhook.suppress import Silencer
 
 Progress = Callable[[int, int], None]
 """Called with (files done, files in all)."""
@@ -59,6 +61,8 @@ class _Run:
     files: list[str] = field(default_factory=list)
     documents: list[Document] = field(default_factory=list)
     subjects: list[Subject] = field(default_factory=list)
+    silencers: list[Silencer] = field(default_factory=list)
+    comments: dict[Place, Span] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
     unreadable: list[NotRead] = field(default_factory=list)
     read: int = 0
@@ -74,7 +78,7 @@ def run(
     progress: Progress | None = None,
 ) -> Result:
     """Lint files and folders. Findings do not depend on the order in which paths are given."""
-    found = list(sources.find(paths, config.exclude, stdin_name))
+    found = list(sources.find(paths, partial(is_excluded, config), stdin_name))
     files = sorted((item for item in found if isinstance(item, sources.Source)), key=lambda source: source.name)
     state = _Run(config.stack)
     state.skipped.extend(item for item in found if isinstance(item, Skipped))
@@ -135,6 +139,7 @@ def _parse(name: str, document: Document, state: _Run) -> None:
         state.skipped.append(Skipped(name, document.line, parsed.skipped))
     if not parsed.subjects and "gangcheck" not in document.text:
         return
+    state.silencers.extend(suppress.collect(len(state.documents), document))
     state.subjects.extend(parsed.subjects)
     state.files.append(name)
     state.documents.append(document)
@@ -145,11 +150,19 @@ def _judge(state: _Run, config: Config, rules: tuple[Rule, ...]) -> Result:
     gathered = gather(state.subjects, folders=folders, whole=config.whole)
     chosen = policy(config, rules)
     verdict = evaluate(chain(state.subjects, gathered), chosen, config.stack)
-    located = list(_locate(verdict.findings, state))
-    return _result(state, located, verdict)
+    known, ran = {rule.name for rule in rules}, {rule.name for rule in chosen.rules}
+    outcome = suppress.apply(_locate(verdict.findings, state), state.silencers, known, ran)
+    state.comments.update(outcome.spans)
+    remarks = evaluate(outcome.subjects, chosen, config.stack)
+    after = suppress.apply(_locate(remarks.findings, state), state.silencers, known, ran)
+    located = [
+        item for item in (*outcome.kept, *after.kept) if not is_ignored(config, item.spot.file, item.finding.rule)
+    ]
+    failures = (*verdict.failures, *remarks.failures)
+    return _result(state, located, failures, outcome.silenced + after.silenced)
 
 
-def _result(state: _Run, located: list[Located], verdict: Verdict) -> Result:
+def _result(state: _Run, located: list[Located], failures: tuple[Failure, ...], silenced: int) -> Result:
     located.sort(key=_order)
     counts = Counter(item.severity for item in located)
     summary = Summary(
@@ -158,12 +171,13 @@ def _result(state: _Run, located: list[Located], verdict: Verdict) -> Result:
         error=counts[Severity.ERROR],
         warning=counts[Severity.WARNING],
         info=counts[Severity.INFO],
+        suppressed=silenced,
     )
     return Result(
         tuple(located),
         tuple(sorted(state.skipped, key=lambda item: (item.file, item.line))),
         tuple(sorted(state.unreadable, key=lambda item: (item.file, item.line, item.column))),
-        verdict.failures,
+        failures,
         summary,
     )
 
@@ -194,7 +208,7 @@ def _identity(finding: Finding, state: _Run) -> str:
 
 def _spot(place: Place, state: _Run) -> Spot:
     document = state.documents[place.ref.document]
-    where = span(document, _whole_path(place), key=place.at == "key")
+    where = state.comments.get(place) or span(document, _whole_path(place), key=place.at == "key")
     lines = document.text.splitlines()
     first = where.line - document.line
     shown = lines[first : min(where.end_line - document.line + 1, first + LINES_SHOWN)]
