@@ -3,12 +3,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.gangkeys import waiting
-from webhook.model import Gang
+from webhook.model import Gang, Pod
 from webhook.roster import at_least, quorum
 from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Stack
 
 _GATES_COUNT_SINCE = (0, 34)
+_KUEUE = "kueue.x-k8s.io/"
 
 
 @rule(Gang, Severity.WARNING, evidence="seen")
@@ -21,10 +22,11 @@ def gang_scheduling_gates(gang: Gang, stack: Stack) -> Iterator[Finding]:
     siblings pass, then wait at Permit with their GPUs booked until the time-out. In both cases the gang starts once
     the gates are removed (0.1 s, seen): a controller must do that, and in a manifest it is easily left over.
 
-    Silent where enough members without a gate are there.
+    Silent where enough members without a gate are there, and on running objects that Kueue holds: it put the gate there
+    and lifts it from all of them together.
     """
     members = waiting(gang, stack)
-    gated = [pod for pod in members if pod.gates]
+    gated = [pod for pod in members if pod.gates and not _will_be_lifted(pod)]
     if not gated:
         return
     wanted = quorum(gang)
@@ -32,12 +34,16 @@ def gang_scheduling_gates(gang: Gang, stack: Stack) -> Iterator[Finding]:
     if (gang.group is not None and wanted is None) or (wanted is not None and at_least(free) >= wanted):
         return
     first, others = gated[0], gated[1:]
-    held = "its siblings" if not others else "the whole gang"
+    held = "its siblings" if not others else f"{len(others)} more and all siblings"
     known = stack.coscheduling is not None and stack.coscheduling < _GATES_COUNT_SINCE
-    how = "keeps their GPUs booked while they wait for it" if known else "holds them back too"
+    how = "they wait for it with their GPUs booked" if known else "Coscheduling turns them away until it is lifted"
     yield Finding(
-        first.field("schedulingGates"),
-        f"{first} waits behind the scheduling gate {first.gates[0]}, and so {held} of {gang.name}: Coscheduling {how}",
+        first.field("schedulingGates", at="key"),
+        f"{first} waits behind the scheduling gate {first.gates[0]}, and with it {held} in gang {gang.name}: {how}",
         fix="remove schedulingGates, or make sure that their controller removes them from all members together",
-        related=tuple(Related(pod.field("schedulingGates"), f"{pod} is gated too") for pod in others),
+        related=tuple(Related(pod.field("schedulingGates", at="key"), f"{pod} is gated too") for pod in others),
     )
+
+
+def _will_be_lifted(pod: Pod) -> bool:
+    return pod.live and all(gate.startswith(_KUEUE) for gate in pod.gates)
