@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook import images
-from webhook.images import Libc, Reference, glibc_variant, hooked, libc, reference
+from webhook.images import Libc, Reference, glibc_variant, hooked, libc, reference, table
 from webhook.model import Container, Env, Pod, Ref
 from webhook.rule import Finding, Severity
 from webhook.rules.musl_image import musl_image
@@ -245,18 +244,18 @@ def test_glibc_version_of_old_distributions(image: str, version: tuple[int, int]
 
 
 def test_rows_of_the_user_come_first_and_are_certain() -> None:
-    table = (
+    rows = (
         ("hub.example.com/ml/*-debug", "none"),
         ("hub.example.com/ml/*", "musl"),
         ("docker.io/library/traefik", "glibc"),
         ("alpine:3.2?", "unknown"),
     )
-    assert libc("hub.example.com/ml/a:1-debug", table).libc == "none"
-    assert libc("hub.example.com/ml/a:1", table) == Libc("musl", None, "high", "the configuration says so", loud=True)
-    assert libc("traefik:v3.1", table).is_harmless
-    assert libc("alpine:3.20", table).is_harmless
-    assert libc("alpine:3.9", table).libc == "musl"
-    assert libc("caddy:2", table).libc == "musl"
+    assert libc("hub.example.com/ml/a:1-debug", rows).libc == "none"
+    assert libc("hub.example.com/ml/a:1", rows) == Libc("musl", None, "high", "the configuration says so", loud=True)
+    assert libc("traefik:v3.1", rows).is_harmless
+    assert libc("alpine:3.20", rows).is_harmless
+    assert libc("alpine:3.9", rows).libc == "musl"
+    assert libc("caddy:2", rows).libc == "musl"
 
 
 def test_mirrors_of_the_user_are_seen_through() -> None:
@@ -290,7 +289,7 @@ def test_glibc_variant_of_the_same_image(image: str, variant: str) -> None:
 
 
 def lines() -> tuple[str, ...]:
-    return images._index().lines
+    return table._index().lines
 
 
 def test_every_row_is_whole_and_answers_for_itself() -> None:
@@ -301,17 +300,17 @@ def test_every_row_is_whole_and_answers_for_itself() -> None:
         assert libdl in {"yes", "no", "unknown"}, line
         assert why, line
         assert source, line
-        assert not changed or images._before(changed)
+        assert not changed or table._before(changed)
         for written in names.split(" "):
             ref = reference(written.replace("*", "x") + ":1")
             assert ref is not None, line
             assert ref.name == written.replace("*", "x")
-            assert images._row(line) in images._rows(ref.name)
+            assert table._row(line) in table._rows(ref.name)
 
 
 def test_no_row_is_hidden_by_an_earlier_one_for_all_tags() -> None:
     hidden = {
-        name for name, numbers in images._index().names.items() for row in images._rows(name)[:-1] if row.tags == ".*"
+        name for name, numbers in table._index().names.items() for row in table._rows(name)[:-1] if row.tags == ".*"
     }
     assert hidden == set()
 

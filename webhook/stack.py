@@ -123,7 +123,7 @@ class Stack:
     it sets none). `mock_device_plugin` tells whether nodes publish gpumem and gpucores in their allocatable.
     `injects_scheduler` is True where gangcheck's own mutating webhook is installed. `images` are the user's own
     rows, a glob over image references and the libc they hold (musl, glibc, uclibc, none, unknown); `image_mirrors`
-    are prefixes of registries that copy others (see webhook/images.py).
+    are prefixes of registries that copy others (see webhook/images).
     """
 
     hami: Version | None = None
