@@ -57,20 +57,17 @@ def _lost(gang: Gang, missing: int) -> int | None:
 
 def _message(gang: Gang, members: Sequence[Pod], most: int, unread: int) -> str:
     wanted = quorum(gang)
-    alone = gang.whole or (len(members) == 1 and members[0].is_template)
-    if alone and not unread and len(members) == 1:
-        said = f"{members[0]} can never reach minMember {wanted} of {gang.name}: it has {_alive(most)} at once"
-    elif gang.whole and not unread:
-        said = f"gang {gang.name} can never reach minMember {wanted}: {plural(most, 'member')}, {roll(members)}"
-    else:
+    alone = len(members) == 1 and members[0].is_template
+    if unread or not (alone or gang.whole):
         said = f"gang {gang.name} has {plural(most, 'member')} in the input, minMember is {wanted}: {roll(members)}"
+    elif alone:
+        at_once = plural(most, "Pod") if most else "no Pod"
+        said = f"{members[0]} can never reach minMember {wanted} of {gang.name}: it has {at_once} at once"
+    else:
+        said = f"gang {gang.name} can never reach minMember {wanted}: it has {plural(most, 'member')}, {roll(members)}"
     if unread:
         said += f"; {unread} more name{'s' if unread == 1 else ''} it where Coscheduling does not look"
     return f"{said}; all stay Pending" if most else said
-
-
-def _alive(most: int) -> str:
-    return plural(most, "Pod") if most else "no Pod"
 
 
 def _fix(members: Sequence[Pod], most: int, wanted: int) -> str:
