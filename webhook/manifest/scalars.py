@@ -27,6 +27,7 @@ _SPECIAL = {
     **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf),
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
 }
+_LIKELY = re.compile(r"[-+.0-9A-Fa-fxXoO_]+")  # every character that a number may have
 _INTEGER = re.compile(
     r"(?P<sign>[-+]?)(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<bin>[01]+)"
     r"|0[oO]?(?P<oct>[0-7]+)|(?P<dec>0|[1-9][0-9]*))"
@@ -60,6 +61,8 @@ def number(text: str) -> object:
         return int(text)
     if text in _SPECIAL:
         return _SPECIAL[text]
+    if not _LIKELY.fullmatch(text):
+        return text  # a quantity (`16Gi`), a version, a flag
     if text[0] == ".":
         return _finite(text) if _DOTTED.fullmatch(text) else text
     bare = text.replace("_", "")
