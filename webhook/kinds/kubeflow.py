@@ -1,0 +1,78 @@
+"""The training operator's and the MPI operator's jobs (coscheduling 5.2 to 5.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from webhook.kinds.template import Body, Template, exactly, mapping, template_at, text, whole
+from webhook.model import Count, Path, Stage, dig
+
+_MANAGER = "kubeflow.org/training-operator"
+
+
+def replica_specs(field: str) -> Callable[[Body], tuple[Template, ...]]:
+    """The finder for a kind whose roles stand under `spec.<field>`, each with replicas (default 1)."""
+
+    def find(body: Body) -> tuple[Template, ...]:
+        return tuple(_roles(body, field))
+
+    return find
+
+
+def _roles(body: Body, field: str) -> Iterator[Template]:
+    elastic = dig(body, "spec", "elasticPolicy")
+    foreign = text(body, "spec", "runPolicy", "managedBy") not in {"", _MANAGER}
+    for role, spec in mapping(body, "spec", field).items():
+        if not isinstance(spec, Mapping) or "template" not in spec:
+            continue
+        at: Path = ("spec", field, role)
+        replicas = whole(spec.get("replicas"), 0 if _is_mpi_worker(field, role) else 1)
+        count = exactly(replicas, (*at, "replicas"))
+        if foreign:
+            count = Count(0, None, ("spec", "runPolicy", "managedBy"))
+        elif isinstance(elastic, Mapping) and role.lower() == "worker":
+            count = _range(elastic, replicas)
+        yield template_at((*at, "template"), count, role)
+
+
+def _is_mpi_worker(field: str, role: str) -> bool:
+    return field == "mpiReplicaSpecs" and role.lower() == "worker"
+
+
+def _range(elastic: Body, replicas: int | None) -> Count:
+    """An elastic job's workers: an autoscaler moves them between the two bounds."""
+    field = "minReplicas" if elastic.get("minReplicas") is not None else "maxReplicas"
+    path: Path = ("spec", "elasticPolicy", field)
+    if replicas is None:
+        return Count(0, None, path)
+    least, most = whole(elastic.get("minReplicas"), replicas), whole(elastic.get("maxReplicas"), replicas)
+    if least is None or most is None:
+        return Count(0, None, path)
+    return Count(min(least, replicas), max(most, replicas), path)
+
+
+_MPI = replica_specs("mpiReplicaSpecs")
+
+
+def mpi_job(body: Body) -> tuple[Template, ...]:
+    """Launcher 1, workers 0 by default. In v2beta1 the launcher may wait for the workers (seen to hang, 0.6.0)."""
+    found = _MPI(body)
+    if text(body, "spec", "launcherCreationPolicy") != "WaitForWorkersReady":
+        return found
+    return tuple(_waiting(template) if template.role.lower() == "launcher" else template for template in found)
+
+
+def _waiting(launcher: Template) -> Template:
+    count = launcher.count
+    return template_at(
+        launcher.spec[:-1], Count(count.least, count.most, count.path, _WAITS_FOR_WORKERS), launcher.role
+    )
+
+
+_WAITS_FOR_WORKERS = Stage(
+    first=0,
+    why="makes the launcher only when all workers are Ready (launcherCreationPolicy WaitForWorkersReady)",
+    cure="set launcherCreationPolicy: AtStartup, or minMember to the number of workers",
+    path=("spec", "launcherCreationPolicy"),
+    seen=True,
+)

@@ -1,0 +1,179 @@
+"""One Pod or Pod template of an object to a Pod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from webhook.kinds import Template
+from webhook.model import Container, Count, Env, Path, Pod, Ref, dig
+
+NONE: Mapping[str, str] = {}
+_NOTHING: Mapping[str, object] = {}
+_GONE = Count(0, 0)
+
+Texts = Mapping[Path, str]
+"""What is written at places where YAML made something else of a text."""
+
+
+def read_pod(body: Mapping[str, object], ref: Ref, template: Template, mended: Texts, *, sound: bool) -> Pod | None:
+    """The Pod at a template's place; None where nothing stands there. `sound`: nothing in it needs mending."""
+    spec = _at(body, template.spec)
+    metadata = _at(body, template.metadata)
+    if not spec and not metadata:
+        return None
+    labels = _texts(metadata.get("labels"), (*template.metadata, "labels"), mended, sound=sound)
+    annotations = _texts(metadata.get("annotations"), (*template.metadata, "annotations"), mended, sound=sound)
+    if template.more:
+        path = (*template.more, "labels")
+        labels = {**_texts(dig(body, *path), path, mended, sound=False), **labels}
+    native, native_path = _native(spec, template.spec)
+    scheduler = _text(spec.get("schedulerName"))
+    if not scheduler and template.defaults:
+        scheduler = _text(dig(body, *template.defaults, "schedulerName"))
+    phase, live, count = None, False, template.count
+    if template.spec == ("spec",) and ref.kind == "Pod":
+        phase = dig(body, "status", "phase") if "status" in body else None
+        live = "uid" in metadata or "resourceVersion" in metadata or (phase is not None and phase != "Pending")
+    finished = phase in {"Succeeded", "Failed"}
+    return Pod(
+        ref,
+        template.metadata,
+        template.spec,
+        labels,
+        annotations,
+        scheduler,
+        _text(spec.get("priorityClassName")),
+        _text(spec.get("nodeName")),
+        _gates(spec),
+        native,
+        native_path,
+        tuple(_containers(spec, template, mended)),
+        _GONE if finished else count,
+        template.role,
+        live,
+        finished,
+        owner_of(body.get("metadata")),
+    )
+
+
+def _at(body: Mapping[str, object], path: Path) -> Mapping[str, object]:
+    found = dig(body, *path)
+    return found if isinstance(found, dict) else _NOTHING
+
+
+def _text(value: object) -> str:
+    return value if type(value) is str else ""
+
+
+def _texts(value: object, path: Path, mended: Texts, *, sound: bool) -> Mapping[str, str]:
+    """Labels or annotations: null is empty text (seen), and a number or boolean is what was written."""
+    if type(value) is not dict or not value:
+        return NONE
+    if sound:
+        return value
+    return {key: text if type(text) is str else mended.get((*path, key), "") for key, text in value.items()}
+
+
+def labels_of(body: Mapping[str, object], mended: Texts) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """The labels and the annotations of the object itself."""
+    metadata = body.get("metadata")
+    if not isinstance(metadata, dict):
+        return NONE, NONE
+    path: Path = ("metadata",)
+    labels = _texts(metadata.get("labels"), (*path, "labels"), mended, sound=False)
+    return labels, _texts(metadata.get("annotations"), (*path, "annotations"), mended, sound=False)
+
+
+def owner_of(metadata: object, *, any_owner: bool = False) -> str:
+    """The kind of the controller of an object, empty for none. `any_owner`: an owner that is no controller will do."""
+    owners = metadata.get("ownerReferences") if isinstance(metadata, dict) else None
+    if not isinstance(owners, list):
+        return ""
+    known = [owner for owner in owners if isinstance(owner, dict)]
+    controllers = [owner for owner in known if owner.get("controller") is True]
+    chosen = controllers or (known if any_owner else [])
+    return _text(chosen[0].get("kind")) if chosen else ""
+
+
+def _gates(spec: Mapping[str, object]) -> tuple[str, ...]:
+    gates = spec.get("schedulingGates")
+    if not isinstance(gates, list):
+        return ()
+    return tuple(_text(gate.get("name")) for gate in gates if isinstance(gate, dict))
+
+
+def _native(spec: Mapping[str, object], at: Path) -> tuple[str, Path]:
+    """The group of Kubernetes' own gang scheduling: schedulingGroup from 1.36, workloadRef in 1.35."""
+    group = spec.get("schedulingGroup")
+    if isinstance(group, dict):
+        return _text(group.get("podGroupName")), (*at, "schedulingGroup", "podGroupName")
+    reference = spec.get("workloadRef")
+    if isinstance(reference, dict):
+        field = "podGroup" if reference.get("podGroup") else "name"
+        return _text(reference.get(field)), (*at, "workloadRef", field)
+    return "", ()
+
+
+Role = Literal["app", "init", "sidecar", "ephemeral"]
+_LISTS: tuple[tuple[str, Role], ...] = (
+    ("initContainers", "init"),
+    ("containers", "app"),
+    ("ephemeralContainers", "ephemeral"),
+)
+
+
+def _containers(spec: Mapping[str, object], template: Template, mended: Texts) -> Iterator[Container]:
+    """In the order in which they run: init containers, then the others."""
+    for key, role in _LISTS:
+        found = spec.get(key)
+        if found and type(found) is list:
+            yield from _list(found, (*template.spec, key), role, mended)
+    if not template.own:
+        return
+    for key in ("container", "script"):
+        single = spec.get(key)
+        if isinstance(single, dict):
+            yield _container(single, (*template.spec, key), "app", mended)
+    for path, role in ((("sidecars",), "sidecar"), (("containerSet", "containers"), "app")):
+        found = dig(spec, *path)
+        if isinstance(found, list):
+            yield from _list(found, (*template.spec, *path), role, mended)
+
+
+def _list(found: list[object], at: Path, role: Role, mended: Texts) -> Iterator[Container]:
+    for index, item in enumerate(found):
+        if type(item) is dict:
+            sidecar = role == "init" and item.get("restartPolicy") == "Always"
+            yield _container(item, (*at, index), "sidecar" if sidecar else role, mended)
+
+
+def _container(item: dict[str, object], path: Path, role: Role, mended: Texts) -> Container:
+    resources = item.get("resources")
+    limits = requests = None
+    if type(resources) is dict:
+        limits, requests = resources.get("limits"), resources.get("requests")
+    env = item.get("env")
+    return Container(
+        _text(item.get("name")),
+        _text(item.get("image")),
+        role,
+        path,
+        limits if type(limits) is dict else _NOTHING,
+        requests if type(requests) is dict else _NOTHING,
+        tuple(_env(env, (*path, "env"), mended)) if env and type(env) is list else (),
+    )
+
+
+def _env(entries: list[object], at: Path, mended: Texts) -> Iterator[Env]:
+    for index, entry in enumerate(entries):
+        if type(entry) is not dict:
+            continue
+        name, value = entry.get("name"), entry.get("value")
+        if type(name) is not str:
+            continue
+        path = (*at, index)
+        if type(value) is not str:
+            absent = "" if value is None and "valueFrom" not in entry else None
+            value = absent if value is None else mended.get((*path, "value"), "")
+        yield Env(name, value, path)

@@ -1,0 +1,160 @@
+"""The fields that we hold against the API server's types, kind by kind (KAPI v0.35.7, and the operators' CRDs)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from webhook.parse.shapes import (
+    AMOUNTS,
+    COUNT,
+    NAME,
+    STORED_AMOUNTS,
+    SWITCH,
+    TEXT,
+    TEXT_LIST,
+    TEXTS,
+    WHOLE,
+    Shape,
+    list_of,
+    map_of,
+    struct,
+)
+
+METADATA = struct(
+    {"name": TEXT, "generateName": TEXT, "namespace": TEXT, "labels": TEXTS, "annotations": TEXTS},
+)
+_CONTAINER = struct(
+    {
+        "name": NAME,
+        "image": TEXT,
+        "command": TEXT_LIST,
+        "args": TEXT_LIST,
+        "workingDir": TEXT,
+        "env": list_of(struct({"name": NAME, "value": TEXT}, required=("name",))),
+        "resources": struct({"limits": AMOUNTS, "requests": AMOUNTS}),
+        "restartPolicy": TEXT,
+    },
+    required=("name",),
+)
+_POD_FIELDS: Mapping[str, Shape] = {
+    "containers": list_of(_CONTAINER, "a list with at least one container", filled=True),
+    "initContainers": list_of(_CONTAINER),
+    "ephemeralContainers": list_of(_CONTAINER),
+    "schedulerName": TEXT,
+    "priorityClassName": TEXT,
+    "nodeName": TEXT,
+    "runtimeClassName": TEXT,
+    "serviceAccountName": TEXT,
+    "restartPolicy": TEXT,
+    "nodeSelector": TEXTS,
+    "hostNetwork": SWITCH,
+    "schedulingGates": list_of(struct({"name": NAME}, required=("name",))),
+    "tolerations": list_of(struct({"key": TEXT, "operator": TEXT, "value": TEXT, "effect": TEXT})),
+}
+POD_SPEC = struct(_POD_FIELDS, nullable=False)
+TEMPLATE = struct({"metadata": METADATA, "spec": POD_SPEC})
+_SELECTOR = struct({"matchLabels": TEXTS})
+_POD_OBJECT = struct(
+    {"metadata": METADATA, "spec": struct(_POD_FIELDS, required=("containers",), nullable=False)}, required=("spec",)
+)
+
+
+def _object(spec: Mapping[str, Shape]) -> Shape:
+    return struct({"metadata": METADATA, "spec": struct(spec)})
+
+
+_REPLICATED = _object({"replicas": COUNT, "selector": _SELECTOR, "template": TEMPLATE})
+_JOB_SPEC = struct(
+    {
+        "parallelism": COUNT,
+        "completions": COUNT,
+        "suspend": SWITCH,
+        "completionMode": TEXT,
+        "managedBy": TEXT,
+        "template": TEMPLATE,
+    }
+)
+_REPLICATED_JOB = struct(
+    {"name": TEXT, "replicas": WHOLE, "template": struct({"metadata": METADATA, "spec": _JOB_SPEC})}
+)
+_JOB_SET_SPEC = struct({"replicatedJobs": list_of(_REPLICATED_JOB), "suspend": SWITCH})
+_RAY_GROUP = {"template": TEMPLATE}
+_RAY_CLUSTER = struct(
+    {
+        "headGroupSpec": struct(_RAY_GROUP),
+        "workerGroupSpecs": list_of(
+            struct(
+                {
+                    **_RAY_GROUP,
+                    "groupName": TEXT,
+                    "replicas": WHOLE,
+                    "minReplicas": WHOLE,
+                    "maxReplicas": WHOLE,
+                    "numOfHosts": WHOLE,
+                }
+            )
+        ),
+        "enableInTreeAutoscaling": SWITCH,
+        "suspend": SWITCH,
+    }
+)
+_RAY_JOB = {"rayClusterSpec": _RAY_CLUSTER, "submitterPodTemplate": TEMPLATE, "suspend": SWITCH}
+_RUNTIME = _object({"template": struct({"spec": _JOB_SET_SPEC})})
+
+
+def _kubeflow(field: str) -> Shape:
+    return _object({field: map_of(struct({"replicas": WHOLE, "template": TEMPLATE}))})
+
+
+_BARE = struct({"metadata": METADATA})
+
+OBJECTS: Mapping[tuple[str, str], Shape] = {
+    ("", "Pod"): _POD_OBJECT,
+    ("", "PodTemplate"): struct({"metadata": METADATA, "template": TEMPLATE}),
+    ("", "ReplicationController"): _object({"replicas": COUNT, "selector": TEXTS, "template": TEMPLATE}),
+    ("batch", "Job"): struct({"metadata": METADATA, "spec": _JOB_SPEC}),
+    ("batch", "CronJob"): _object(
+        {"schedule": TEXT, "suspend": SWITCH, "jobTemplate": struct({"metadata": METADATA, "spec": _JOB_SPEC})}
+    ),
+    ("jobset.x-k8s.io", "JobSet"): struct({"metadata": METADATA, "spec": _JOB_SET_SPEC}),
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _object(
+        {
+            "replicas": WHOLE,
+            "leaderWorkerTemplate": struct({"size": WHOLE, "leaderTemplate": TEMPLATE, "workerTemplate": TEMPLATE}),
+        }
+    ),
+    ("kubeflow.org", "JAXJob"): _kubeflow("jaxReplicaSpecs"),
+    ("kubeflow.org", "MPIJob"): _kubeflow("mpiReplicaSpecs"),
+    ("kubeflow.org", "PaddleJob"): _kubeflow("paddleReplicaSpecs"),
+    ("kubeflow.org", "PyTorchJob"): _kubeflow("pytorchReplicaSpecs"),
+    ("kubeflow.org", "TFJob"): _kubeflow("tfReplicaSpecs"),
+    ("kubeflow.org", "XGBoostJob"): _kubeflow("xgbReplicaSpecs"),
+    ("trainer.kubeflow.org", "ClusterTrainingRuntime"): _RUNTIME,
+    ("trainer.kubeflow.org", "TrainingRuntime"): _RUNTIME,
+    ("trainer.kubeflow.org", "TrainJob"): _object({"trainer": struct({"numNodes": WHOLE}), "suspend": SWITCH}),
+    ("ray.io", "RayCluster"): struct({"metadata": METADATA, "spec": _RAY_CLUSTER}),
+    ("ray.io", "RayJob"): _object(_RAY_JOB),
+    ("ray.io", "RayCronJob"): _object({"jobTemplate": struct(_RAY_JOB)}),
+    ("ray.io", "RayService"): _object({"rayClusterConfig": _RAY_CLUSTER}),
+    ("scheduling.x-k8s.io", "PodGroup"): _object(
+        {"minMember": WHOLE, "scheduleTimeoutSeconds": WHOLE, "minResources": STORED_AMOUNTS}
+    ),
+    **dict.fromkeys(
+        (
+            ("apps", "DaemonSet"),
+            ("apps", "Deployment"),
+            ("apps", "ReplicaSet"),
+            ("apps", "StatefulSet"),
+            ("extensions", "DaemonSet"),
+            ("extensions", "Deployment"),
+            ("extensions", "ReplicaSet"),
+            ("argoproj.io", "Rollout"),
+        ),
+        _REPLICATED,
+    ),
+}
+
+
+def shape_of(group: str, kind: str) -> Shape:
+    """What an object's fields must be; of a kind without an entry only the metadata is held against its type."""
+    return OBJECTS.get((group, kind), _BARE)

@@ -1,0 +1,194 @@
+"""What may stand where: the types that the API server decodes, as far as we read them.
+
+A shape answers two questions: whether a value is sound, which nearly every one is and which is fast, and, if it is
+not, which of its parts are to blame. Null stands for an absent field, except where one must be there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from webhook.model import Path
+
+Sound = Callable[[object], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """`wanted` says in words what should stand there, `example` what one may write. `parts` gives a collection's
+    entries with their shapes; None for what has none. `nullable`: null means absent."""
+
+    wanted: str
+    sound: Sound
+    types: frozenset[type] = frozenset()
+    parts: Callable[[object], Iterable[tuple[str | int, object, Shape]]] | None = None
+    nullable: bool = True
+
+
+_TEXTUAL = frozenset({str})
+_QUANTITY = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?")
+"""What resource.ParseQuantity takes (apimachinery pkg/api/resource/quantity.go)."""
+_INT32 = 2**31
+
+
+@lru_cache(maxsize=4096)
+def is_quantity(text: str) -> bool:
+    return _QUANTITY.fullmatch(text) is not None
+
+
+def _is_text(value: object) -> bool:
+    return type(value) is str
+
+
+def _is_name(value: object) -> bool:
+    return type(value) is str and value != ""
+
+
+def _is_whole(value: object) -> bool:
+    if type(value) is int:
+        return -_INT32 <= value < _INT32
+    return type(value) is float and value.is_integer() and -_INT32 <= value < _INT32
+
+
+def _is_count(value: object) -> bool:
+    return (type(value) is int or type(value) is float) and value >= 0 and _is_whole(value)
+
+
+def _are_texts(value: object) -> bool:
+    return type(value) is dict and _TEXTUAL.issuperset(map(type, value.values()))
+
+
+def _is_text_list(value: object) -> bool:
+    return type(value) is list and _TEXTUAL.issuperset(map(type, value))
+
+
+def _is_amount(value: object) -> bool:
+    if type(value) is str:
+        return value.isdigit() or is_quantity(value)
+    return type(value) is int or (type(value) is float and value - value == 0)  # neither infinite nor NaN
+
+
+def _is_stored_amount(value: object) -> bool:
+    """A custom resource's int-or-string: a number with a fraction is refused (seen)."""
+    return _is_amount(value) and (type(value) is not float or value.is_integer())
+
+
+def _are_amounts(value: object) -> bool:
+    if type(value) is not dict:
+        return False
+    for amount in value.values():  # noqa: SIM110 - a generator costs twice the call
+        if type(amount) is not int and not _is_amount(amount):
+            return False
+    return True
+
+
+def _are_stored_amounts(value: object) -> bool:
+    return type(value) is dict and all(map(_is_stored_amount, value.values()))
+
+
+TEXT = Shape("text", _is_text)
+NAME = Shape("a name", _is_name, nullable=False)
+WHOLE = Shape("a whole number", _is_whole)
+COUNT = Shape("a whole number, 0 or more", _is_count)
+SWITCH = Shape("true or false", lambda value: type(value) is bool)
+AMOUNT = Shape("a quantity", _is_amount)
+STORED_AMOUNT = Shape("a quantity, a whole number or text", _is_stored_amount)
+_MAPPING = "a mapping"
+_LIST = "a list"
+
+
+def _each(shape: Shape) -> Callable[[object], Iterator[tuple[str | int, object, Shape]]]:
+    def parts(value: object) -> Iterator[tuple[str | int, object, Shape]]:
+        if isinstance(value, dict):
+            yield from ((key, part, shape) for key, part in value.items())
+        elif isinstance(value, list):
+            yield from ((index, part, shape) for index, part in enumerate(value))
+
+    return parts
+
+
+TEXTS = Shape(_MAPPING, _are_texts, frozenset({dict}), _each(TEXT))
+TEXT_LIST = Shape(_LIST, _is_text_list, frozenset({list}), _each(TEXT))
+AMOUNTS = Shape(_MAPPING, _are_amounts, frozenset({dict}), _each(AMOUNT))
+STORED_AMOUNTS = Shape(_MAPPING, _are_stored_amounts, frozenset({dict}), _each(STORED_AMOUNT))
+
+
+def struct(fields: Mapping[str, Shape], *, required: tuple[str, ...] = (), nullable: bool = True) -> Shape:
+    """A mapping with these fields; others may be there and are not judged."""
+
+    def parts(value: object) -> Iterator[tuple[str | int, object, Shape]]:
+        if not isinstance(value, dict):
+            return
+        for key, part in value.items():
+            if key in fields:
+                yield key, part, fields[key]
+        yield from ((key, None, fields[key]) for key in required if key not in value)
+
+    return Shape(_MAPPING, _struct_check(fields, required), frozenset({dict}), parts, nullable)
+
+
+def _struct_check(fields: Mapping[str, Shape], required: tuple[str, ...]) -> Sound:
+    checks = {key: shape.sound for key, shape in fields.items()}
+    firm = frozenset(key for key, shape in fields.items() if not shape.nullable)
+
+    def sound(value: object) -> bool:
+        if type(value) is not dict:
+            return False
+        for key, part in value.items():
+            check = checks.get(key)
+            if check is None:
+                continue
+            if part is None:
+                if key in firm:
+                    return False
+            elif not check(part):
+                return False
+        return not required or all(key in value for key in required)
+
+    return sound
+
+
+def list_of(shape: Shape, wanted: str = _LIST, *, filled: bool = False) -> Shape:
+    """A list of structs, none of them null; `filled`: with at least one, and null is not enough."""
+    check = shape.sound
+    item = Shape(shape.wanted, check, shape.types, shape.parts, nullable=False)
+
+    def sound(value: object) -> bool:
+        if type(value) is not list or (filled and not value):
+            return False
+        for part in value:  # noqa: SIM110 - a generator costs twice the call
+            if not check(part):
+                return False
+        return True
+
+    def parts(value: object) -> Iterator[tuple[str | int, object, Shape]]:
+        if isinstance(value, list):
+            yield from ((index, part, item) for index, part in enumerate(value))
+
+    return Shape(wanted, sound, frozenset({list}), parts, nullable=not filled)
+
+
+def map_of(shape: Shape) -> Shape:
+    """A mapping whose values all have one shape; null ones are absent."""
+    check = shape.sound
+
+    def sound(value: object) -> bool:
+        return type(value) is dict and all(part is None or check(part) for part in value.values())
+
+    return Shape(_MAPPING, sound, frozenset({dict}), _each(shape))
+
+
+def faults(value: object, shape: Shape, path: Path = ()) -> Iterator[tuple[Path, object, Shape]]:
+    """The parts of a value that cannot stand where they do, each with its path and the shape wanted there."""
+    if value is None and shape.nullable:
+        return
+    if value is not None and shape.sound(value):
+        return
+    if shape.parts is None or type(value) not in shape.types or not value:
+        yield path, value, shape
+        return
+    for step, part, inner in shape.parts(value):
+        yield from faults(part, inner, (*path, step))

@@ -1,0 +1,60 @@
+"""What is wrong with an object's fields, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from webhook.model import Malformed, Path, Place, Ref, WrongScalar
+from webhook.parse.placeholders import templated
+from webhook.parse.shapes import AMOUNT, NAME, STORED_AMOUNT, SWITCH, TEXT, Shape, faults
+
+_SHOWN = 40
+
+
+def judge(body: object, shape: Shape, ref: Ref, written: Callable[[Path], str]) -> Iterator[Malformed | WrongScalar]:
+    """Whatever of an object the API server could not decode or would not take; templated text may yet be right."""
+    for path, value, wanted in faults(body, shape):
+        if templated(value):
+            continue
+        place = Place(ref, path)
+        if wanted in {TEXT, NAME} and isinstance(value, bool | int | float):
+            yield WrongScalar(place, written((*ref.prefix, *path)), value)
+        else:
+            yield Malformed(place, _message(ref, path, value, wanted), _fix(path, value, wanted))
+
+
+def _message(ref: Ref, path: Path, value: object, wanted: Shape) -> str:
+    field = dotted(path)
+    if value is None:
+        return f"{ref} has no {field}; Kubernetes wants {wanted.wanted} there"
+    return f"{ref}: {field} is {_shown(value)}; Kubernetes wants {wanted.wanted} there"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return "a mapping" if value else "an empty mapping"
+    if isinstance(value, list):
+        return "a list" if value else "an empty list"
+    if isinstance(value, str):
+        short = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…"
+        return f"the text {short!r}" if value else "empty"
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+
+
+def _fix(path: Path, value: object, wanted: Shape) -> str:
+    name = dotted(path[-1:])
+    if isinstance(value, str) and value.strip().isdecimal() and wanted not in {AMOUNT, STORED_AMOUNT, SWITCH}:
+        return f"write {name}: {value.strip()} without quotes"
+    if isinstance(value, str) and wanted is SWITCH and value.lower() in {"true", "false"}:
+        return f"write {name}: {value.lower()} without quotes"
+    if wanted is AMOUNT or wanted is STORED_AMOUNT:
+        return f"write a number with a unit of Kubernetes for {name}, such as 4, 500m or 16Gi"
+    if isinstance(path[-1], int):
+        return f"write {wanted.wanted} as this item, or remove it"
+    return f"write {wanted.wanted} for {name}"
+
+
+def dotted(path: Path) -> str:
+    """A path as people write it: `spec.containers[0].name`."""
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return "".join(steps).removeprefix(".")
