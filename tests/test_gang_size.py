@@ -82,11 +82,15 @@ def test_a_quorum_is_what_somebody_wrote_and_what_holds_back(group: PodGroup | N
 @pytest.mark.parametrize(
     ("members", "known", "words"),
     [
-        ([template("a", two(2))], {}, "Job/a can never reach minMember 4 of g: it has 2 Pods at once"),
+        ([template("a", two(2))], {}, "Job/a can never reach minMember 4 of gang g by itself: it has 2 Pods at once"),
         ([template("a", two(0))], {}, "it has no Pod at once"),
         ([pod("w-0", "g")], {}, "gang g has 1 member in the input, minMember is 4: Pod/w-0"),
         ([pod("w-0", "g")], {"whole": True}, "gang g can never reach minMember 4: it has 1 member, Pod/w-0"),
-        ([pod("w-0", "g"), pod("w-1", "g")], {"strays": (pod("w-2"),)}, "1 more names it where Coscheduling does not"),
+        (
+            [pod("w-0", "g"), pod("w-1", "g")],
+            {"strays": (pod("w-2"),)},
+            "2 of 4 members: Pod/w-0, Pod/w-1; 1 more names",
+        ),
         ([pod("w-0", "g")], {"strays": (pod("w-2"), pod("w-3"))}, "2 more name it where"),
     ],
 )
@@ -101,6 +105,8 @@ def test_a_gang_that_is_short_is_told_in_numbers(members: list[Pod], known: dict
     [
         gang(template("a", two(4))),
         gang(template("a", two(9))),
+        gang(template("a", Count(0, 6, ("spec", "completions")))),
+        gang(template("a", Count(4, 6, ("spec", "elasticPolicy", "minReplicas")))),
         gang(template("a", UNKNOWN)),
         gang(template("a", two(2)), wanted=None),
         gang(template("a", two(3)), strays=(pod("w-0"),)),
@@ -123,7 +129,7 @@ def test_members_of_another_scheduler_count_beside_ours() -> None:
 
 
 def test_an_autoscaler_below_min_member_is_a_guess() -> None:
-    (finding,) = told("below-min-member", gang(template("a", Count(1, 6))))
+    (finding,) = told("below-min-member", gang(template("a", Count(1, 6, ("spec", "elasticPolicy", "minReplicas")))))
     assert finding.confidence == "low"
     assert "Job/a may be scaled in to 1 Pod" in finding.message
 
@@ -171,6 +177,23 @@ def test_a_stage_of_unknown_number_counts_with_its_first() -> None:
     autoscaled = template("spark", Count(0, None, stage=replace(ORDERED, first=0)), "SparkApplication")
     (finding,) = told("gang-starts-in-stages", gang(template("driver", two(1)), autoscaled, wanted=2))
     assert "1 Pod of gang g at first" in finding.message
+
+
+def mpi_job(launcher: Count, scheduling: dict[str, object] | None = None) -> Workload:
+    ref = Ref("kubeflow.org/v2beta1", "MPIJob", "default", "job")
+    pods = tuple(replace(template("job", count), ref=ref, labels={}) for count in (launcher, two(2)))
+    return Workload(ref, {}, {}, pods, {"spec": {"runPolicy": {"schedulingPolicy": scheduling or {}}}})
+
+
+def test_an_operator_makes_a_gang_of_all_stages() -> None:
+    late = Count(1, 1, stage=replace(ORDERED, first=0))
+    declared = Stack(operators={"mpi-operator": "hami-scheduler"})
+    (finding,) = told("gang-starts-in-stages", mpi_job(late), declared)
+    assert "MPI operator makes all its Pods one gang" in finding.message
+    assert told("gang-starts-in-stages", mpi_job(late, {"minAvailable": 3}), declared)
+    assert told("gang-starts-in-stages", mpi_job(late, {"minAvailable": 2}), declared) == ()
+    assert told("gang-starts-in-stages", mpi_job(late)) == ()
+    assert told("gang-starts-in-stages", mpi_job(two(1)), declared) == ()
 
 
 # --- the others ----------------------------------------------------------------------------------------------------

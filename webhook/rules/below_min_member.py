@@ -5,10 +5,12 @@ from collections.abc import Iterator, Sequence
 from webhook.gangkeys import waiting
 from webhook.model import Gang, Place, Pod
 from webhook.roster import at_least, at_most, counted, plural, quorum, roll, set_by
-from webhook.rule import Confidence, Finding, Related, Severity, rule
+from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Stack
 
 _PLACES_SHOWN = 8
+_BOUNDS = frozenset({"minReplicas", "maxReplicas"})
+"""The fields of an autoscaler's bounds. Other numbers that are not known exactly are filled in by a template."""
 
 
 @rule(Gang, Severity.WARNING, evidence="seen")
@@ -38,9 +40,12 @@ def below_min_member(gang: Gang, stack: Stack) -> Iterator[Finding]:
         return
     yield Finding(
         gang.group.field("minMember"),
-        _message(gang, members, most, unread),
-        fix=_fix(members, most, wanted),
-        related=tuple(Related(set_by(pod), _label(pod)) for pod in members[:_PLACES_SHOWN]),
+        _message(gang, members, (most, wanted), unread),
+        fix=_fix(members, (most, wanted), unread),
+        related=(
+            *(Related(set_by(pod), _label(pod)) for pod in members[:_PLACES_SHOWN]),
+            *(Related(set_by(pod), "names it where Coscheduling does not look") for pod in gang.strays[:_PLACES_SHOWN]),
+        ),
     )
 
 
@@ -55,23 +60,30 @@ def _lost(gang: Gang, missing: int) -> int | None:
     return strays
 
 
-def _message(gang: Gang, members: Sequence[Pod], most: int, unread: int) -> str:
-    wanted = quorum(gang)
+def _message(gang: Gang, members: Sequence[Pod], counts: tuple[int, int], unread: int) -> str:
+    most, wanted = counts
+    ends = "all stay Pending" if gang.whole else f"they wait for {wanted - most} more"
     alone = len(members) == 1 and members[0].is_template
-    if unread or not (alone or gang.whole):
-        said = f"gang {gang.name} has {plural(most, 'member')} in the input, minMember is {wanted}: {roll(members)}"
+    if unread:
+        said = f"gang {gang.name} has {most} of {wanted} members: {roll(members)}"
+        ends = f"{unread} more name{'s' if unread == 1 else ''} it where Coscheduling does not look"
     elif alone:
         at_once = plural(most, "Pod") if most else "no Pod"
-        said = f"{members[0]} can never reach minMember {wanted} of {gang.name}: it has {at_once} at once"
-    else:
+        said = (
+            f"{members[0]} can never reach minMember {wanted} of gang {gang.name} by itself: it has {at_once} at once"
+        )
+    elif gang.whole:
         said = f"gang {gang.name} can never reach minMember {wanted}: it has {plural(most, 'member')}, {roll(members)}"
+    else:
+        said = f"gang {gang.name} has {plural(most, 'member')} in the input, minMember is {wanted}: {roll(members)}"
+    return f"{said}; {ends}" if most else said
+
+
+def _fix(members: Sequence[Pod], counts: tuple[int, int], unread: int) -> str:
+    most, wanted = counts
+    lower = f", or set minMember: {most + unread}" if most else ""
     if unread:
-        said += f"; {unread} more name{'s' if unread == 1 else ''} it where Coscheduling does not look"
-    return f"{said}; all stay Pending" if most else said
-
-
-def _fix(members: Sequence[Pod], most: int, wanted: int) -> str:
-    lower = f", or set minMember: {most}" if most else ""
+        return f"mend the label of {unread} and add {plural(wanted - most - unread, 'member')}{lower}"
     if len(members) == 1 and members[0].count.path:
         return f"raise {members[0].count.path[-1]} so that {wanted} Pods run at once{lower}"
     return f"add {plural(wanted - most, 'member')} with the label{lower}"
@@ -84,15 +96,14 @@ def _label(pod: Pod) -> str:
 def _scaled_in(gang: Gang, place: Place, members: Sequence[Pod], wanted: int) -> Iterator[Finding]:
     """An autoscaler may go below minMember. Low confidence: it need never do so."""
     least = at_least(members)
-    scaled = [pod for pod in members if pod.count.least < (pod.count.most or 0)]
+    scaled = [pod for pod in members if _BOUNDS.intersection(pod.count.path[-1:])]
     if least >= wanted or not scaled:
         return
-    low: Confidence = "low"
     yield Finding(
         place,
         f"{scaled[0]} may be scaled in to {plural(scaled[0].count.least, 'Pod')}: gang {gang.name} then has {least} of "
         f"minMember {wanted}, and a member that is placed anew waits for ever",
         fix=f"set minMember: {max(least, 1)}, or raise the autoscaler's minimum",
-        confidence=low,
+        confidence="low",
         related=tuple(Related(set_by(pod), f"{pod.count.least} to {pod.count.most}") for pod in scaled),
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from webhook.gangkeys import waiting
 from webhook.model import Gang, Place, Pod, dig
-from webhook.roster import at_most, counted, plural, quorum
+from webhook.roster import at_most, counted, quorum
 from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Stack
 
@@ -41,11 +41,15 @@ def gang_last_wave(gang: Gang, stack: Stack) -> Iterator[Finding]:
         place = Place(pod.ref, (*pod.spec[:-2], "completions"))
         yield Finding(
             place,
-            f"{pod} has {completions} completions with parallelism {parallelism}: its last {plural(rest, 'Pod')} may "
-            f"find only {plural(left, 'member')} of minMember {wanted} alive, and waits for ever",
+            f"{pod} has {completions} completions with parallelism {parallelism}: if Pods finish together, "
+            f"{_last(rest)} only {left} of minMember {wanted} alive and may wait for ever",
             fix=f"make completions a multiple of parallelism, such as {completions - rest + parallelism}",
             related=(Related(gang.group.field("minMember"), f"minMember {wanted}"),),
         )
+
+
+def _last(number: int) -> str:
+    return "the last one finds" if number == 1 else f"the last {number} find"
 
 
 def _numbers(gang: Gang, pod: Pod) -> tuple[int, int] | None:

@@ -2,15 +2,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from webhook.gangkeys import waiting
-from webhook.model import Gang, Place, Pod
+from webhook.gangkeys import operator_of, waiting
+from webhook.model import Gang, Place, Pod, Workload, dig
 from webhook.roster import at_most, counted, plural, quorum
 from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Stack
 
 
-@rule(Gang, Severity.ERROR, evidence="seen")
-def gang_starts_in_stages(gang: Gang, stack: Stack) -> Iterator[Finding]:
+@rule(Gang | Workload, Severity.ERROR, evidence="seen")
+def gang_starts_in_stages(subject: Gang | Workload, stack: Stack) -> Iterator[Finding]:
     """A workload makes its Pods in stages, and the gang waits for Pods that are made only after it runs.
 
     Coscheduling binds no member before minMember Pods exist; the controller makes the later Pods only when the earlier
@@ -22,7 +22,18 @@ def gang_starts_in_stages(gang: Gang, stack: Stack) -> Iterator[Finding]:
     dependsOn: an error. Known from the source only, such as Spark's executors, which the running driver makes: a
     warning. It is no mistake where the first stage reaches minMember: MPIJob with minMember = workers works, JobSet
     AnyOrder, LeaderCreated and podManagementPolicy Parallel too (seen).
+
+    Operators make such gangs of their own: Trainer puts every job of a runtime with podGroupPolicy.coscheduling into
+    one (minMember is the sum of all), MPI operator with its gang flag the launcher and all workers unless
+    schedulingPolicy.minAvailable says less. The latter is said only where the stack declares the operator.
     """
+    if isinstance(subject, Workload):
+        yield from _made_into_a_gang(subject, stack)
+    else:
+        yield from _in_one_gang(subject, stack)
+
+
+def _in_one_gang(gang: Gang, stack: Stack) -> Iterator[Finding]:
     wanted = quorum(gang)
     members = counted(gang)
     first = _in_first_stage(members)
@@ -67,3 +78,34 @@ def _by_field(members: Sequence[Pod]) -> Mapping[Place, list[Pod]]:
         if pod.count.stage is not None:
             fields.setdefault(Place(pod.ref, pod.count.stage.path, "key"), []).append(pod)
     return fields
+
+
+def _made_into_a_gang(workload: Workload, stack: Stack) -> Iterator[Finding]:
+    """The gang that an operator makes of a workload whose templates carry no label."""
+    staged = [pod for pod in workload.pods if pod.count.stage is not None and not stack.is_foreign(pod)]
+    operator = _gang_maker(workload, stack)
+    if not staged or not operator or any(pod.group for pod in workload.pods):
+        return
+    wanted = dig(workload.body, "spec", "runPolicy", "schedulingPolicy", "minAvailable")
+    first = _in_first_stage(workload.pods)
+    if isinstance(wanted, int) and first is not None and first >= wanted:
+        return
+    for place, pods in _by_field(staged).items():
+        stage = pods[0].count.stage
+        if stage is not None:
+            yield Finding(
+                place,
+                f"{workload.ref} {stage.why}, and {operator} makes all its Pods one gang: the first ones wait for the "
+                "others for ever",
+                fix=stage.cure,
+                severity=Severity.ERROR if stage.seen else Severity.WARNING,
+            )
+
+
+def _gang_maker(workload: Workload, stack: Stack) -> str:
+    """The operator that makes one gang of all Pods of a workload; empty for none that is known to."""
+    operator = operator_of(workload.ref)
+    if operator == "trainer":
+        coscheduled = dig(workload.body, "spec", "podGroupPolicy", "coscheduling")
+        return "Trainer" if isinstance(coscheduled, Mapping) else ""
+    return "MPI operator" if operator == "mpi-operator" and operator in stack.operators else ""

@@ -38,8 +38,8 @@ def _no_pods(workload: Workload, stack: Stack) -> Iterator[Finding]:
     condition = "" if declared else " if KubeRay runs with --batch-scheduler=scheduler-plugins"
     yield Finding(
         Place(workload.ref, ("metadata", "labels", RAY_GANG_LABEL), "key"),
-        f"{workload.ref} gets no Pods at all{condition}: it makes gangs of RayClusters only, and of a RayJob with the "
-        f"label {RAY_GANG_LABEL} it fails",
+        f"{workload.ref} gets no Pods at all{condition}: KubeRay makes gangs of RayClusters only and stops at a "
+        "RayJob with this label",
         fix="remove the label, or make a RayCluster with the label and submit the job to it (clusterSelector)",
         confidence="high" if declared else "low",
     )
