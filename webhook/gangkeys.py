@@ -63,13 +63,13 @@ PFN = System("the PFN gang plugin", ("gang-scheduling.preferred.jp/gang-name",))
 SYSTEMS = (VOLCANO, KOORDINATOR, KUEUE, YUNIKORN, KAI, GODEL, PFN)
 
 _OWNERS = {system.api: system.name for system in SYSTEMS if system.api} | {
-    OLD_GROUP_API: "scheduler-plugins before v0.25, and Koordinator",
+    OLD_GROUP_API: "Koordinator",
     NATIVE_GROUP_API: "Kubernetes itself",
 }
 
 
 def owner_of(api: str) -> str:
-    """Whose PodGroup an API group has, in words; empty for an unknown one."""
+    """Whose PodGroup an API group has, in words; empty for an unknown one. The old one is Koordinator's today."""
     return _OWNERS.get(api, "")
 
 
@@ -142,7 +142,6 @@ MAX_LABEL = 63
 
 _LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _OBJECT_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_PLACEHOLDER = re.compile(r"\{\{|\$\{|\$\(|<%|\[\[")
 
 
 def is_label_value(text: str) -> bool:
@@ -154,9 +153,9 @@ def is_object_name(text: str) -> bool:
     return bool(_OBJECT_NAME.fullmatch(text))
 
 
-def is_placeholder(text: str) -> bool:
-    """Whether something still fills the text in before it reaches a cluster: `{{…}}`, `${…}`, `$(…)`."""
-    return bool(_PLACEHOLDER.search(text))
+def can_match(name: str) -> bool:
+    """Whether a label and a PodGroup can both have the name."""
+    return is_object_name(name) and len(name) <= MAX_LABEL
 
 
 def misplaced(gang: Gang, stack: Stack) -> tuple[PodGroup, ...]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.gangkeys import home, is_object_name, misplaced, waiting
+from webhook.gangkeys import can_match, home, misplaced, waiting
 from webhook.model import GROUP_LABEL, Gang, Place
 from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Stack
@@ -18,7 +18,7 @@ def gang_in_two_namespaces(gang: Gang, stack: Stack) -> Iterator[Finding]:
     gangs, which is fine.
     """
     members, there = waiting(gang, stack), home(gang)
-    if not members or there is None or not is_object_name(gang.name) or misplaced(gang, stack):
+    if not members or there is None or not can_match(gang.name) or misplaced(gang, stack):
         return
     first, *rest = members
     who = f"{first} and {len(rest)} more are" if rest else f"{first} is"

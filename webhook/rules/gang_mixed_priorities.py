@@ -3,8 +3,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from webhook.gangkeys import is_placeholder, waiting
+from webhook.gangkeys import waiting
 from webhook.model import Gang, Place, Pod
+from webhook.parse.placeholders import templated
 from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Stack
 
@@ -20,8 +21,10 @@ def gang_mixed_priorities(gang: Gang, stack: Stack) -> Iterator[Finding]:
 
     A member without a class gets the cluster's default one, which may be the same: then the finding is a guess.
     """
-    pods = [pod for pod in waiting(gang, stack) if not is_placeholder(pod.priority_class)]
-    counts = Counter(pod.priority_class for pod in pods)
+    pods = [pod for pod in waiting(gang, stack) if not templated(pod.priority_class)]
+    counts: Counter[str] = Counter()
+    for pod in pods:
+        counts[pod.priority_class] += max(pod.count.least, 1)
     if len(counts) < 2:  # noqa: PLR2004 - two is what mixed means
         return
     usual = max(counts, key=lambda name: (counts[name], name))

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from webhook.gangkeys import is_placeholder, operator_of
+from webhook.gangkeys import operator_of
 from webhook.model import DEFAULT_SCHEDULER, Gang, Place, Pod
+from webhook.parse.placeholders import templated
 from webhook.roster import at_least
 from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Stack
@@ -52,7 +53,7 @@ def _sides(gang: Gang, stack: Stack) -> Mapping[str, Sequence[Pod]]:
     """
     sides: dict[str, list[Pod]] = {}
     for pod in gang.members:
-        if not (pod.finished or is_placeholder(pod.scheduler) or operator_of(pod.ref) in stack.operators):
+        if not (pod.finished or templated(pod.scheduler) or operator_of(pod.ref) in stack.operators):
             sides.setdefault(stack.scheduler_of(pod), []).append(pod)
     if stack.coscheduling_schedulers.isdisjoint(sides):
         return {name: pods for name, pods in sides.items() if not stack.is_foreign(pods[0])}

@@ -28,11 +28,10 @@ def pod_group_foreign(gang: Gang, stack: Stack) -> Iterator[Finding]:
 
 
 def _finding(group: PodGroup, gang: Gang, pods: tuple[Pod, ...]) -> Finding:
-    api, owner = group.ref.api_version, owner_of(group.ref.group)
+    owner = owner_of(group.ref.group)
+    what = f"belongs to {owner} ({group.ref.api_version})" if owner else f"is of {group.ref.api_version}"
     if group.ref.group == OLD_GROUP_API:
-        what = f"is of {api}, the API group of scheduler-plugins before v0.25"
-    else:
-        what = f"is of {api}{f', that of {owner}' if owner else ''}"
+        what = f"is of {group.ref.api_version}, which scheduler-plugins v0.25 left behind"
     symptom = "its Pods stay Pending with 'PodGroup not found'" if gang.members else "it does not see this one"
     return Finding(
         Place(group.ref, ("apiVersion",)),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.gangkeys import brings_group, home, is_object_name, misplaced, operator_of, waiting
+from webhook.gangkeys import brings_group, can_match, home, misplaced, operator_of, waiting
 from webhook.model import GROUP_LABEL, Gang, Place, Pod
 from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Stack
@@ -22,7 +22,7 @@ def pod_group_not_found(gang: Gang, stack: Stack) -> Iterator[Finding]:
     Nothing is said where an operator makes the PodGroup.
     """
     members = waiting(gang, stack)
-    if gang.group or not members or not is_object_name(gang.name):
+    if gang.group or not members or not can_match(gang.name):
         return
     if misplaced(gang, stack) or home(gang) or _comes_from_operator(gang, members, stack):
         return
@@ -47,19 +47,22 @@ def _why(gang: Gang) -> tuple[str, str]:
     if gang.namesakes:
         there = ", ".join(group.ref.namespace for group in gang.namesakes[:3])
         return (
-            f"which is in namespace {there}, not in {gang.namespace}: they stay Pending with 'PodGroup not found'",
+            f"which is in namespace {there}, not in {gang.namespace}: its Pods stay Pending with 'PodGroup not found'",
             f"put the PodGroup and its Pods into one namespace, here {gang.namespace}",
         )
     if gang.near:
         there = " or ".join(gang.near[:3])
         return (
-            f"which is not in the input, but {there} is, which no Pod names: they stay Pending",
+            f"which is not in the input, but {there} is, which no Pod names: its Pods stay Pending",
             f"write {gang.near[0]} if that is meant",
         )
     if gang.whole:
-        return f"which is not in {here}: they stay Pending with 'PodGroup not found'", f"add the PodGroup {gang.name}"
+        return (
+            f"which is not in {here}: its Pods stay Pending with 'PodGroup not found'",
+            f"add the PodGroup {gang.name}",
+        )
     return (
-        f"which is not in the input: if it is not in {here} of the cluster either, they stay Pending",
+        f"which is not in the input: if it is not in {here} of the cluster either, its Pods stay Pending",
         f"add the PodGroup {gang.name} to the input, or see that it exists",
     )
 

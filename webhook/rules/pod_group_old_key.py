@@ -7,7 +7,7 @@ from webhook.model import DEFAULT_SCHEDULER, GROUP_LABEL, Pod
 from webhook.rule import Confidence, Finding, Related, Severity, rule
 from webhook.stack import OLD_GROUP_LABEL, Stack
 
-_SINCE = {OLD_GROUP_LABEL: "v0.25", FIRST_NAME_LABEL: "v0.19"}
+_SINCE = {OLD_GROUP_LABEL: "0.25", FIRST_NAME_LABEL: "0.19"}
 
 
 @rule(Pod, Severity.ERROR, evidence="read")
@@ -27,39 +27,42 @@ def pod_group_old_key(pod: Pod, stack: Stack) -> Iterator[Finding]:
     if not keys or stack.is_foreign(pod):
         return
     key, *others = keys
-    written = pod.labels[key]
-    related = [Related(pod.label(other), "this one is not read either") for other in others]
-    minimum = pod.labels.get(FIRST_MIN_LABEL, "") if key == FIRST_NAME_LABEL else ""
-    if minimum:
-        related.append(Related(pod.label(FIRST_MIN_LABEL), "the minimum belongs into a PodGroup today"))
     severity, confidence = _how_sure(key, pod, stack)
-    fix = f"write the label {GROUP_LABEL}: {written}"
     yield Finding(
         pod.label(key),
         _message(key, pod),
-        fix="remove it"
-        if pod.group
-        else f"{fix}, and a PodGroup {written} with minMember: {minimum}"
-        if minimum
-        else fix,
+        fix=_fix(key, pod, stack),
         severity=severity,
         confidence=confidence,
-        related=tuple(related),
+        related=tuple(Related(pod.label(other), "this one is not read either") for other in others),
     )
 
 
 def _message(key: str, pod: Pod) -> str:
-    unread = f"is not read since scheduler-plugins {_SINCE[key]}" if key in _SINCE else "is read by nobody"
     if pod.group:
-        return f"the label {key} {unread}: {pod} is a member of {pod.group} by {GROUP_LABEL}"
+        return f"the label {key} has no effect: {pod} is a member of {pod.group} by {GROUP_LABEL}"
+    unread = f"Coscheduling has not read since v{_SINCE[key]}" if key in _SINCE else "nothing reads"
     return f"{pod} names its gang {pod.labels[key]!r} by the label {key}, which {unread}: its Pods start one by one"
+
+
+def _fix(key: str, pod: Pod, stack: Stack) -> str:
+    if pod.group:
+        return f"remove the label {key}"
+    right = OLD_GROUP_LABEL if _is_old(stack) else GROUP_LABEL
+    name, minimum = pod.labels[key], pod.labels.get(FIRST_MIN_LABEL, "")
+    fix = f"write the label {right}: {name}"
+    return f"{fix}, and a PodGroup {name} with minMember: {minimum}" if minimum else fix
+
+
+def _is_old(stack: Stack) -> bool:
+    return stack.coscheduling is not None and stack.coscheduling < X_K8S_SINCE
 
 
 def _is_read(key: str, pod: Pod, stack: Stack) -> bool:
     """Whether this installation reads the key: an old Coscheduling, or Koordinator by what else the Pod carries."""
     if key not in _SINCE:
         return False
-    if stack.coscheduling is not None and stack.coscheduling < X_K8S_SINCE:
+    if stack.coscheduling is not None and _is_old(stack):
         return (key == FIRST_NAME_LABEL) == (stack.coscheduling < (0, 19))
     koordinator = any("koordinator.sh/" in entry for entry in (*pod.labels, *pod.annotations))
     return koordinator and pod.scheduler not in stack.coscheduling_schedulers

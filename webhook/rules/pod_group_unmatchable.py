@@ -3,8 +3,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from webhook.gangkeys import MAX_LABEL, is_label_value, is_object_name, is_placeholder
+from webhook.gangkeys import MAX_LABEL, is_label_value, is_object_name
 from webhook.model import GROUP_LABEL, Place, Pod, PodGroup
+from webhook.parse.placeholders import templated
 from webhook.rule import Finding, Severity, rule
 from webhook.stack import Stack
 
@@ -19,11 +20,11 @@ def pod_group_unmatchable(subject: Pod | PodGroup, stack: Stack) -> Iterator[Fin
     can bear its name: the Pods stay Pending with "PodGroup not found" (seen). And a PodGroup whose name is longer than
     63 characters is accepted and no Pod can name it (seen with 64 and 253).
 
-    A name that a template still fills in (`{{…}}`, `${…}`, `$(…)`) is not judged.
+    A name that something still fills in (`{{…}}`, `${…}`, `<NAME>` …) is not judged.
     """
     if isinstance(subject, PodGroup):
         yield from _of_group(subject)
-    elif subject.group and not is_placeholder(subject.group) and not stack.is_foreign(subject):
+    elif subject.group and not templated(subject.group) and not stack.is_foreign(subject):
         yield from _of_pod(subject)
 
 
@@ -45,7 +46,7 @@ def _of_pod(pod: Pod) -> Iterator[Finding]:
 
 def _of_group(group: PodGroup) -> Iterator[Finding]:
     name = group.ref.name
-    if not group.is_coscheduling or not name or is_placeholder(name):
+    if not group.is_coscheduling or not name or templated(name):
         return
     if len(name) > MAX_LABEL:
         what = (
