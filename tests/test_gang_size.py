@@ -294,6 +294,8 @@ def test_only_a_gang_ray_cluster_of_a_declared_kuberay_is_summed() -> None:
     declared = Stack(operators={"kuberay": ""})
     assert told("min-resources-unsatisfiable", cluster, declared)
     assert told("min-resources-unsatisfiable", cluster) == ()
+    nothing = replace(member, containers=(replace(member.containers[0], limits={"nvidia.com/gpumem": 0}),))
+    assert told("min-resources-unsatisfiable", replace(cluster, pods=(nothing,)), declared) == ()
     assert told("min-resources-unsatisfiable", replace(cluster, labels={}), declared) == ()
     job = replace(cluster, ref=Ref("ray.io/v1", "RayJob", "default", "ray"))
     assert told("min-resources-unsatisfiable", job, declared) == ()

@@ -10,6 +10,7 @@ from webhook.stack import Stack
 
 _GATES_COUNT_SINCE = (0, 34)
 _KUEUE = "kueue.x-k8s.io/"
+_PLACES_SHOWN = 8
 
 
 @rule(Gang, Severity.WARNING, evidence="seen")
@@ -41,7 +42,9 @@ def gang_scheduling_gates(gang: Gang, stack: Stack) -> Iterator[Finding]:
         first.field("schedulingGates", at="key"),
         f"{first} waits behind the scheduling gate {first.gates[0]}, and with it {held} in gang {gang.name}: {how}",
         fix="remove schedulingGates, or make sure that their controller removes them from all members together",
-        related=tuple(Related(pod.field("schedulingGates", at="key"), f"{pod} is gated too") for pod in others),
+        related=tuple(
+            Related(pod.field("schedulingGates", at="key"), f"{pod} is gated too") for pod in others[:_PLACES_SHOWN]
+        ),
     )
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from webhook.gangkeys import operator_of, waiting
-from webhook.model import Gang, Place, Pod, Workload, dig
+from webhook.model import Gang, Place, Pod, Stage, Workload, dig
 from webhook.roster import at_most, counted, plural, quorum
 from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Stack
@@ -41,13 +41,10 @@ def _in_one_gang(gang: Gang, stack: Stack) -> Iterator[Finding]:
         return
     total = at_most(members)
     sure = total is None or total >= wanted or gang.whole
-    for place, staged in _by_field(members).items():
-        stage = staged[0].count.stage
-        if stage is None:
-            continue
+    for place, (pod, stage) in _by_field(members).items():
         yield Finding(
             place,
-            f"{staged[0].ref} {stage.why}: {plural(first, 'Pod')} of gang {gang.name} at first, and minMember {wanted} "
+            f"{pod.ref} {stage.why}: {plural(first, 'Pod')} of gang {gang.name} at first, and minMember {wanted} "
             "holds these back for ever",
             fix=stage.cure,
             severity=Severity.ERROR if stage.seen and sure else Severity.WARNING,
@@ -71,12 +68,13 @@ def _in_first_stage(members: Sequence[Pod]) -> int | None:
     return total
 
 
-def _by_field(members: Sequence[Pod]) -> Mapping[Place, list[Pod]]:
-    """The members that come later or one by one, by the field that makes it so."""
-    fields: dict[Place, list[Pod]] = {}
+def _by_field(members: Sequence[Pod]) -> Mapping[Place, tuple[Pod, Stage]]:
+    """One member that comes later, and why, for each field that makes it so."""
+    fields: dict[Place, tuple[Pod, Stage]] = {}
     for pod in members:
-        if pod.count.stage is not None:
-            fields.setdefault(Place(pod.ref, pod.count.stage.path, "key"), []).append(pod)
+        stage = pod.count.stage
+        if stage is not None:
+            fields.setdefault(Place(pod.ref, stage.path, "key"), (pod, stage))
     return fields
 
 
@@ -90,16 +88,14 @@ def _made_into_a_gang(workload: Workload, stack: Stack) -> Iterator[Finding]:
     first = _in_first_stage(workload.pods)
     if isinstance(wanted, int) and first is not None and first >= wanted:
         return
-    for place, pods in _by_field(staged).items():
-        stage = pods[0].count.stage
-        if stage is not None:
-            yield Finding(
-                place,
-                f"{workload.ref} {stage.why}, and {operator} makes all its Pods one gang: the first ones wait for the "
-                "others for ever",
-                fix=stage.cure,
-                severity=Severity.ERROR if stage.seen else Severity.WARNING,
-            )
+    for place, (_, stage) in _by_field(staged).items():
+        yield Finding(
+            place,
+            f"{workload.ref} {stage.why}, and {operator} makes all its Pods one gang: the first ones wait for the "
+            "others for ever",
+            fix=stage.cure,
+            severity=Severity.ERROR if stage.seen else Severity.WARNING,
+        )
 
 
 def _gang_maker(workload: Workload, stack: Stack) -> str:

@@ -55,7 +55,7 @@ def _first(templates: Sequence[Pod]) -> Pod:
 def _runs(gang: Gang, templates: Sequence[Pod]) -> tuple[str, str] | None:
     cron = templates[0]
     body = next((workload.body for workload in gang.workloads if workload.ref == cron.ref), None)
-    if cron.ref.kind != "CronJob" or body is None or dig(body, "spec", "concurrencyPolicy") not in {None, "Allow"}:
+    if cron.ref.kind != "CronJob" or body is None or dig(body, "spec", "concurrencyPolicy") not in (None, "Allow"):
         return None
     said = f"runs of {cron} may overlap, all in gang {gang.name}: one that begins beside another starts Pod by Pod"
     return said, "set concurrencyPolicy: Forbid"

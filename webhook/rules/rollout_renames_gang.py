@@ -81,7 +81,7 @@ def _dashed(text: str) -> str:
 def _new_at_once(pod: Pod, workload: Workload) -> int | None:
     """How many new Pods a rolling update makes before the first of them is ready; None where it makes all anew."""
     strategy = dig(workload.body, "spec", "strategy")
-    if dig(strategy, "type") not in {None, "RollingUpdate"} or pod.count.most is None:
+    if dig(strategy, "type") not in (None, "RollingUpdate") or pod.count.most is None:
         return None
     replicas = pod.count.most
     surge = _share(dig(strategy, "rollingUpdate", "maxSurge"), replicas)
