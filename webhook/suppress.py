@@ -148,7 +148,7 @@ def _directives(comment: str) -> Iterator[tuple[str, int, int, tuple[str, ...]]]
         begin = match.start(2) + (rules.start(1) if rules else 0)
         for name in names:
             yield name[0], begin + name.start(), begin + name.end(), ()
-        if not names and difflib.get_close_matches(verb, _VERBS, n=1):
+        if not names and difflib.get_close_matches(verb, _VERBS, n=1, cutoff=0.75):
             words = tuple(word.strip("[](),.:;'\"") for word in rest.split())
             yield "", match.start(), match.start() + len(match[0].rstrip()), words
 
