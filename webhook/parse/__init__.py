@@ -75,8 +75,9 @@ def parse(
         return Parsed(skipped="kustomization")
     reading = _Reading(document, namespace or stack.default_namespace, written)
     _read(data, (), reading)
-    repeated = tuple(_repeated(duplicates, reading.seen))
-    return Parsed((*repeated, *reading.subjects), len(reading.seen), tuple(reading.ours))
+    if duplicates:
+        reading.subjects.extend(_repeated(duplicates, reading.seen))
+    return Parsed(tuple(reading.subjects), len(reading.seen), tuple(reading.ours))
 
 
 def _is_kustomization(data: object) -> bool:
@@ -129,7 +130,7 @@ def _read_object(body: dict[str, object], prefix: Path, reading: _Reading) -> No
         reading.subjects.append(_pod_group(body, ref, mended))
         return
     _read_templates(body, ref, found or (), mended, reading, sound=sound)
-    for path in embedded(body):
+    for path in embedded(body) if found == () else ():
         _read(dig(body, *path), (*prefix, *path), reading)
 
 
@@ -164,7 +165,7 @@ def _hold(body: dict[str, object], ref: Ref, reading: _Reading) -> tuple[Ref, Te
 
 
 def _moved(wrong: Malformed | WrongScalar, ref: Ref) -> Malformed | WrongScalar:
-    place = Place(ref, wrong.place.path)
+    place = replace(wrong.place, ref=ref)
     if isinstance(wrong, WrongScalar):
         return WrongScalar(place, wrong.written, wrong.value)
     return Malformed(place, wrong.message, wrong.fix)

@@ -11,6 +11,7 @@ from webhook.model import Container, Count, Env, Path, Pod, Ref, dig
 NONE: Mapping[str, str] = {}
 _NOTHING: Mapping[str, object] = {}
 _GONE = Count(0, 0)
+_NO_GROUP: tuple[str, Path] = ("", ())
 
 Texts = Mapping[Path, str]
 """What is written at places where YAML made something else of a text."""
@@ -18,8 +19,7 @@ Texts = Mapping[Path, str]
 
 def read_pod(body: Mapping[str, object], ref: Ref, template: Template, mended: Texts, *, sound: bool) -> Pod | None:
     """The Pod at a template's place; None where nothing stands there. `sound`: nothing in it needs mending."""
-    spec = _at(body, template.spec)
-    metadata = _at(body, template.metadata)
+    spec, metadata = _at(body, template.spec), _at(body, template.metadata)
     if not spec and not metadata:
         return None
     labels = _texts(metadata.get("labels"), (*template.metadata, "labels"), mended, sound=sound)
@@ -27,7 +27,9 @@ def read_pod(body: Mapping[str, object], ref: Ref, template: Template, mended: T
     if template.more:
         path = (*template.more, "labels")
         labels = {**_texts(dig(body, *path), path, mended, sound=False), **labels}
-    native, native_path = _native(spec, template.spec)
+    native, native_path = (
+        _native(spec, template.spec) if "schedulingGroup" in spec or "workloadRef" in spec else _NO_GROUP
+    )
     scheduler = _text(spec.get("schedulerName"))
     if not scheduler and template.defaults:
         scheduler = _text(dig(body, *template.defaults, "schedulerName"))
@@ -45,7 +47,7 @@ def read_pod(body: Mapping[str, object], ref: Ref, template: Template, mended: T
         scheduler,
         _text(spec.get("priorityClassName")),
         _text(spec.get("nodeName")),
-        _gates(spec),
+        _gates(spec) if "schedulingGates" in spec else (),
         native,
         native_path,
         tuple(_containers(spec, template, mended)),
@@ -58,7 +60,7 @@ def read_pod(body: Mapping[str, object], ref: Ref, template: Template, mended: T
 
 
 def _at(body: Mapping[str, object], path: Path) -> Mapping[str, object]:
-    found = dig(body, *path)
+    found = body.get(path[0]) if len(path) == 1 else dig(body, *path)  # type: ignore[arg-type]
     return found if isinstance(found, dict) else _NOTHING
 
 
@@ -112,7 +114,7 @@ def _native(spec: Mapping[str, object], at: Path) -> tuple[str, Path]:
     if isinstance(reference, dict):
         field = "podGroup" if reference.get("podGroup") else "name"
         return _text(reference.get(field)), (*at, "workloadRef", field)
-    return "", ()
+    return _NO_GROUP
 
 
 Role = Literal["app", "init", "sidecar", "ephemeral"]
@@ -167,12 +169,9 @@ def _container(item: dict[str, object], path: Path, role: Role, mended: Texts) -
 
 def _env(entries: list[object], at: Path, mended: Texts) -> Iterator[Env]:
     for index, entry in enumerate(entries):
-        if type(entry) is not dict:
+        if type(entry) is not dict or type(entry.get("name")) is not str:
             continue
-        name, value = entry.get("name"), entry.get("value")
-        if type(name) is not str:
-            continue
-        path = (*at, index)
+        name, value, path = entry["name"], entry.get("value"), (*at, index)
         if type(value) is not str:
             absent = "" if value is None and "valueFrom" not in entry else None
             value = absent if value is None else mended.get((*path, "value"), "")

@@ -12,11 +12,14 @@ _SHOWN = 40
 
 
 def judge(body: object, shape: Shape, ref: Ref, written: Callable[[Path], str]) -> Iterator[Malformed | WrongScalar]:
-    """Whatever of an object the API server could not decode or would not take; templated text may yet be right."""
+    """Whatever of an object the API server could not decode or would not take; templated text may yet be right.
+
+    A collection's place is its key: that is the line a reader looks for.
+    """
     for path, value, wanted in faults(body, shape):
         if templated(value):
             continue
-        place = Place(ref, path)
+        place = Place(ref, path, "key" if isinstance(value, dict | list) and isinstance(path[-1], str) else "value")
         if wanted in {TEXT, NAME} and isinstance(value, bool | int | float):
             yield WrongScalar(place, written((*ref.prefix, *path)), value)
         else:

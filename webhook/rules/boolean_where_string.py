@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.model import WrongScalar
+from webhook.rule import Finding, Severity, rule
+from webhook.stack import Stack
+
+
+@rule(WrongScalar, Severity.ERROR, evidence="seen")
+def boolean_where_string(wrong: WrongScalar, stack: Stack) -> Iterator[Finding]:
+    """YAML makes a boolean or a number of an unquoted value where Kubernetes wants text.
+
+    Without quotes `on`, `yes`, `true`, `20260901` and `1e3` are no text to YAML 1.1, which Kubernetes' clients read.
+    The object is refused as a whole: `json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of
+    type string`, whatever the client's --validate says (seen with 1.35.4; label values, annotations, names, env values
+    and arguments alike). Unquoted `null`, `~` and nothing at all are accepted as empty text (seen): a label with such
+    a value names no gang.
+    """
+    yield Finding(
+        wrong.place,
+        f"{wrong.place.ref}: {_field(wrong)} is {_kind(wrong.value)} to YAML, written {wrong.written}; Kubernetes "
+        "wants text there and refuses the object",
+        fix=f'write "{wrong.written}" in quotes',
+    )
+
+
+def _field(wrong: WrongScalar) -> str:
+    """The end of the path, as people write it: `labels.app`, `env[0].value`."""
+    steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in wrong.place.path[-3:]]
+    named = steps[1:] if len(steps) > 2 and not steps[-2].startswith("[") else steps  # noqa: PLR2004 - an index needs its list
+    return "".join(named).removeprefix(".")
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, bool):
+        return f"the boolean {str(value).lower()}"
+    return "a number"
