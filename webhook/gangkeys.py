@@ -62,6 +62,9 @@ PFN = System("the PFN gang plugin", ("gang-scheduling.preferred.jp/gang-name",))
 
 SYSTEMS = (VOLCANO, KOORDINATOR, KUEUE, YUNIKORN, KAI, GODEL, PFN)
 
+SYSTEM_NAMES = frozenset(name for system in SYSTEMS for name in system.names)
+"""The keys by which other systems name a gang."""
+
 _OWNERS = {system.api: system.name for system in SYSTEMS if system.api} | {
     OLD_GROUP_API: "Koordinator",
     NATIVE_GROUP_API: "Kubernetes itself",
@@ -84,6 +87,7 @@ def unread_keys(pod: Pod) -> Iterator[tuple[str, str]]:
                 yield half, key
 
 
+@lru_cache(maxsize=4096)
 def names_group(key: str) -> bool:
     """Whether a key is a name of Coscheduling's for the group, of any release, or a slip of the pen of one."""
     return key in {GROUP_LABEL, OLD_GROUP_LABEL, FIRST_NAME_LABEL} or is_misspelt(key)
@@ -102,7 +106,6 @@ _NUMBERS = re.compile(r"min|size|count|total|number|timeout|time")
 _TYPING_SLIPS = 2
 
 
-@lru_cache(maxsize=4096)
 def is_misspelt(key: str) -> bool:
     """Whether a key was meant to be one of the group keys: in Coscheduling's domain with a group in its name, or at
     most two letters away. Keys that any known system reads are what they are."""

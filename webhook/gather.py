@@ -6,8 +6,8 @@ import difflib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
+from webhook.gangkeys import unread_keys
 from webhook.model import GROUP_LABEL, Duplicates, Gang, Pod, PodGroup, Ref, Subject, Workload
 
 Key = tuple[str, str]
@@ -29,6 +29,7 @@ class _World:
     groups: Mapping[Key, PodGroup]
     foreign: Mapping[Key, list[PodGroup]]
     workloads: Mapping[Ref, Workload]
+    named: Mapping[Key, list[Workload]]
     namespaces: Mapping[str, list[str]]
     homes: Mapping[str, list[str]]
     unused: Mapping[str, list[str]]
@@ -54,6 +55,7 @@ def _sort(subjects: Iterable[Subject]) -> _World:
     groups: dict[Key, PodGroup] = {}
     foreign: dict[Key, list[PodGroup]] = defaultdict(list)
     workloads: dict[Ref, Workload] = {}
+    named: dict[Key, list[Workload]] = defaultdict(list)
     for subject in subjects:
         if type(subject) is Pod:
             if subject.group:
@@ -63,6 +65,7 @@ def _sort(subjects: Iterable[Subject]) -> _World:
                     strays[subject.ref.namespace, name].append(subject)
         elif type(subject) is Workload:
             workloads[subject.ref] = subject
+            named[subject.ref.namespace, subject.ref.name].append(subject)
         elif type(subject) is PodGroup:
             key = (subject.ref.namespace, subject.ref.name)
             if subject.is_coscheduling:
@@ -73,7 +76,15 @@ def _sort(subjects: Iterable[Subject]) -> _World:
     unique: Mapping[Key, list[Pod]] = {key: _once(pods) for key, pods in members.items()}
     unread: Mapping[Key, list[Pod]] = {key: _once(pods) for key, pods in strays.items()}
     return _World(
-        unique, unread, groups, foreign, workloads, _namespaces(unique), _namespaces(groups), _unused(groups, unique)
+        unique,
+        unread,
+        groups,
+        foreign,
+        workloads,
+        named,
+        _namespaces(unique),
+        _namespaces(groups),
+        _unused(groups, unique),
     )
 
 
@@ -83,19 +94,8 @@ def unread_names(pod: Pod) -> Iterator[str]:
     Those are Coscheduling's keys as annotations, the keys of older releases and near misses of either; keys of
     other systems (Kueue's pod-group-name, Volcano's group-name) name groups of their own.
     """
-    for keys in (pod.labels, pod.annotations):
-        for key, value in keys.items():
-            if value and _is_unread(key):
-                yield value
-
-
-@lru_cache(maxsize=4096)
-def _is_unread(key: str) -> bool:
-    domain, _, name = key.partition("/")
-    bare = name.lower().replace("-", "").replace("_", "")
-    if domain.startswith("pod-group.scheduling."):
-        return bare in {"", "name"}
-    return domain.startswith("scheduling.") and bare in {"podgroup", "podgroupname"}
+    for half, key in unread_keys(pod):
+        yield pod.labels[key] if half == "labels" else pod.annotations[key]
 
 
 def _add_unlabelled_templates(workloads: Iterable[Workload], strays: dict[Key, list[Pod]]) -> None:
@@ -149,7 +149,7 @@ def _gang(key: Key, world: _World, *, whole: bool) -> Gang:
         namesakes=() if group else tuple(_namesakes(key, world)),
         elsewhere=tuple(pod for other in sorted(others) for pod in world.members[other, name]),
         near=() if group else _near(name, world.unused.get(namespace, [])),
-        workloads=tuple(_workloads(members, world)),
+        workloads=tuple(_workloads(members, world) if members else _unlabelled(key, world)),
         whole=whole,
     )
 
@@ -164,6 +164,12 @@ def _workloads(members: Iterable[Pod], world: _World) -> list[Workload]:
         return []
     refs = dict.fromkeys(pod.ref for pod in members if pod.is_template)
     return [world.workloads[ref] for ref in refs if ref in world.workloads]
+
+
+def _unlabelled(key: Key, world: _World) -> list[Workload]:
+    """The workloads of a memberless group's own name whose Pods name no group: those were meant, it seems."""
+    named = world.named.get(key, [])
+    return [workload for workload in named if not any(pod.group or any(unread_names(pod)) for pod in workload.pods)]
 
 
 def _near(name: str, candidates: list[str]) -> tuple[str, ...]:

@@ -217,7 +217,8 @@ class Gang:
     PodGroups of that name and namespace in other APIs. `namesakes` are Coscheduling PodGroups of this name in
     other namespaces, `elsewhere` the Pods of other namespaces that use this name. `near` are the names of
     Coscheduling PodGroups in this namespace that are a slip of the pen away and have no members of their own.
-    `workloads` are the objects that the members' templates stand in.
+    `workloads` are the objects that the members' templates stand in; of a group without members, the objects of
+    its own name whose Pods name no group.
     """
 
     namespace: str

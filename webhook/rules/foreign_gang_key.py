@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.gangkeys import KAI, KUEUE, SYSTEMS, System, is_object_name, unread_keys
+from webhook.gangkeys import KAI, KUEUE, SYSTEM_NAMES, SYSTEMS, System, is_object_name, unread_keys
 from webhook.model import GROUP_LABEL, Place, Pod
 from webhook.rule import Confidence, Finding, Related, Severity, rule
 from webhook.stack import Stack
@@ -22,6 +22,8 @@ def foreign_gang_key(pod: Pod, stack: Stack) -> Iterator[Finding]:
     Kueue's pod-group-name is about quota, not about scheduling: beside pod-group-total-count it may well be meant so,
     and beside Coscheduling's label it is right. Pods that go to the other system's scheduler are left alone.
     """
+    if SYSTEM_NAMES.isdisjoint(pod.labels) and SYSTEM_NAMES.isdisjoint(pod.annotations):
+        return
     if not stack.is_coscheduled(pod) or any(unread_keys(pod)):
         return
     for system in SYSTEMS:

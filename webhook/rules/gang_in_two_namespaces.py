@@ -27,5 +27,6 @@ def gang_in_two_namespaces(gang: Gang, stack: Stack) -> Iterator[Finding]:
         f"{who} in namespace {gang.namespace}, the PodGroup {gang.name} and {len(gang.elsewhere)} of its members in "
         f"{there.ref.namespace}: a gang does not reach over namespaces",
         fix=f"put all members into {there.ref.namespace}, or give {gang.namespace} a PodGroup of its own",
+        confidence="low" if stack.default_namespace in {gang.namespace, there.ref.namespace} else "high",
         related=(Related(Place(there.ref, ("metadata", "name")), "the PodGroup is here"),),
     )

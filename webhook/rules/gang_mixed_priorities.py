@@ -33,8 +33,8 @@ def gang_mixed_priorities(gang: Gang, stack: Stack) -> Iterator[Finding]:
     named = sorted(name for name in counts if name)
     yield Finding(
         _place(odd),
-        f"members of gang {gang.name} differ in priority: {odd} has {_words(odd)}, {other} {_words(other)}; two such "
-        "gangs preempt each other's waiting members and neither starts",
+        f"{odd} has {_words(odd)}, {other} of gang {gang.name} {_words(other)}: two such gangs preempt each other's "
+        "waiting members, and neither starts",
         fix=f"give all members the priorityClassName {usual or named[0]}",
         confidence="low" if "" in counts else "high",
         related=(Related(_place(other), f"{other} has {_words(other)}"),),

@@ -35,11 +35,10 @@ def gang_split_over_schedulers(gang: Gang, stack: Stack) -> Iterator[Finding]:
     them = _others(sides[target])
     for name, pods in sides.items():
         for pod in pods if name != target else ():
-            reason = "" if pod.scheduler else " (it names no scheduler and asks for no GPU)"
             end = "the gang starts without it" if starts else "they never meet"
             yield Finding(
                 _place(pod),
-                f"{pod} goes to {name}{reason}, {them} of gang {gang.name} to {target}: {end}",
+                f"{pod} goes to {name}{_reason(pod, stack)}, {them} of gang {gang.name} to {target}: {end}",
                 fix=f"write schedulerName: {target} in its spec",
                 severity=Severity.WARNING if starts else None,
                 related=(Related(_place(sides[target][0]), f"{sides[target][0]} goes to {target}"),),
@@ -57,7 +56,21 @@ def _sides(gang: Gang, stack: Stack) -> Mapping[str, Sequence[Pod]]:
             sides.setdefault(stack.scheduler_of(pod), []).append(pod)
     if stack.coscheduling_schedulers.isdisjoint(sides):
         return {name: pods for name, pods in sides.items() if not stack.is_foreign(pods[0])}
-    return sides
+    return _with_hami_by_another_name(sides, stack)
+
+
+def _with_hami_by_another_name(sides: dict[str, list[Pod]], stack: Stack) -> dict[str, list[Pod]]:
+    """Where HAMi's name was only predicted and others name a scheduler that nobody declared, that may be HAMi's."""
+    unknown = [name for name in sides if not _is_known(name, stack)]
+    predicted = sides.get(stack.hami_scheduler, [])
+    if len(unknown) != 1 or not predicted or any(pod.scheduler == stack.hami_scheduler for pod in predicted):
+        return sides
+    rest = {name: pods for name, pods in sides.items() if name != stack.hami_scheduler}
+    return rest | {unknown[0]: [*rest[unknown[0]], *predicted]}
+
+
+def _is_known(name: str, stack: Stack) -> bool:
+    return name == DEFAULT_SCHEDULER or name in stack.coscheduling_schedulers | stack.foreign_schedulers
 
 
 def _claim(name: str, pods: Sequence[Pod], stack: Stack) -> tuple[bool, bool, bool, int, str]:
@@ -76,6 +89,12 @@ def _starts_all_the_same(gang: Gang, together: Sequence[Pod], stack: Stack) -> b
         return True
     minimum = gang.group.min_member if gang.group else None
     return minimum is not None and at_least(together) >= minimum
+
+
+def _reason(pod: Pod, stack: Stack) -> str:
+    if pod.scheduler:
+        return ""
+    return " (it names no scheduler)" if stack.wants_device(pod) else " (it names no scheduler and asks for no GPU)"
 
 
 def _others(pods: Sequence[Pod]) -> str:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.gangkeys import is_misspelt
+from webhook.gangkeys import names_group
 from webhook.model import GROUP_LABEL, Pod
 from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import OLD_GROUP_LABEL, Stack
@@ -22,9 +22,9 @@ def pod_group_annotation(pod: Pod, stack: Stack) -> Iterator[Finding]:
     and the annotation has no effect: a warning, never a refusal. Pods that go to the scheduler of another gang system
     are left alone.
     """
-    if stack.is_foreign(pod):
+    if not pod.annotations or stack.is_foreign(pod):
         return
-    keys = [key for key in pod.annotations if key in (GROUP_LABEL, OLD_GROUP_LABEL) or is_misspelt(key)]
+    keys = [key for key in pod.annotations if names_group(key)]
     if not keys:
         return
     first = min(keys, key=lambda key: (key != GROUP_LABEL, key != OLD_GROUP_LABEL))
@@ -55,7 +55,7 @@ def _finding(pod: Pod, key: str, others: tuple[Related, ...]) -> Finding:
     return Finding(
         place,
         f"{pod} names its gang {written!r} in an annotation; Coscheduling reads only the label {GROUP_LABEL}, "
-        "so its Pods start one by one",
+        "so its members start one by one",
         fix=f"move it to labels: {GROUP_LABEL}: {written}",
         severity=None if exact else Severity.WARNING,
         confidence="high" if exact else "low",

@@ -23,6 +23,6 @@ def pod_group_empty(pod: Pod, stack: Stack) -> Iterator[Finding]:
         return
     yield Finding(
         pod.label(GROUP_LABEL, "value"),
-        f"the label {GROUP_LABEL} of {pod} is empty: its Pods are in no gang and start one by one",
+        f"the label {GROUP_LABEL} of {pod} is empty, which is no gang: its members start one by one",
         fix="write the name of the PodGroup there, or remove the label",
     )

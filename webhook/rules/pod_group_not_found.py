@@ -35,6 +35,7 @@ def pod_group_not_found(gang: Gang, stack: Stack) -> Iterator[Finding]:
         f"{who} {name} the PodGroup {gang.name}, {message}",
         fix=fix,
         severity=Severity.WARNING if gang.namesakes or gang.near or gang.whole else Severity.INFO,
+        confidence="low" if _namespace_may_be_unwritten(gang, stack) else "high",
         related=tuple(
             Related(Place(group.ref, ("metadata",), "key"), f"a PodGroup of this name is in {group.ref.namespace}")
             for group in gang.namesakes[:3]
@@ -47,23 +48,30 @@ def _why(gang: Gang) -> tuple[str, str]:
     if gang.namesakes:
         there = ", ".join(group.ref.namespace for group in gang.namesakes[:3])
         return (
-            f"which is in namespace {there}, not in {gang.namespace}: its Pods stay Pending with 'PodGroup not found'",
+            f"which is in namespace {there}, not in {gang.namespace}: members stay Pending with 'PodGroup not found'",
             f"put the PodGroup and its Pods into one namespace, here {gang.namespace}",
         )
     if gang.near:
         there = " or ".join(gang.near[:3])
         return (
-            f"which is not in the input, but {there} is, which no Pod names: its Pods stay Pending",
+            f"which is not in the input, but {there} is, which no Pod names: members stay Pending",
             f"write {gang.near[0]} if that is meant",
         )
     if gang.whole:
         return (
-            f"which is not in {here}: its Pods stay Pending with 'PodGroup not found'",
+            f"which is not in {here}: members stay Pending with 'PodGroup not found'",
             f"add the PodGroup {gang.name}",
         )
     return (
-        f"which is not in the input: if it is not in {here} of the cluster either, its Pods stay Pending",
+        f"which is not in the input: if it is not in {here} of the cluster either, members stay Pending",
         f"add the PodGroup {gang.name} to the input, or see that it exists",
+    )
+
+
+def _namespace_may_be_unwritten(gang: Gang, stack: Stack) -> bool:
+    """Whether one of two namespaces is that of manifests that write none: then the one in `kubectl -n` decides."""
+    return stack.default_namespace in {gang.namespace, *(group.ref.namespace for group in gang.namesakes)} and bool(
+        gang.namesakes
     )
 
 

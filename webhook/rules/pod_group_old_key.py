@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.gangkeys import FIRST_MIN_LABEL, FIRST_NAME_LABEL, X_K8S_SINCE, unread_keys
+from webhook.gangkeys import FIRST_MIN_LABEL, FIRST_NAME_LABEL, X_K8S_SINCE, names_group
 from webhook.model import DEFAULT_SCHEDULER, GROUP_LABEL, Pod
 from webhook.rule import Confidence, Finding, Related, Severity, rule
 from webhook.stack import OLD_GROUP_LABEL, Stack
@@ -23,7 +23,8 @@ def pod_group_old_key(pod: Pod, stack: Stack) -> Iterator[Finding]:
     before v0.25, where the stack declares that. Under a scheduler that gangcheck does not know, an old key is a
     warning; with the right label beside it, it has no effect and is a warning too.
     """
-    keys = [key for half, key in unread_keys(pod) if half == "labels" and not _is_read(key, pod, stack)]
+    unread = (key for key, value in pod.labels.items() if value and key != GROUP_LABEL and names_group(key))
+    keys = [key for key in unread if not _is_read(key, pod, stack)]
     if not keys or stack.is_foreign(pod):
         return
     key, *others = keys
@@ -42,7 +43,7 @@ def _message(key: str, pod: Pod) -> str:
     if pod.group:
         return f"the label {key} has no effect: {pod} is a member of {pod.group} by {GROUP_LABEL}"
     unread = f"Coscheduling has not read since v{_SINCE[key]}" if key in _SINCE else "nothing reads"
-    return f"{pod} names its gang {pod.labels[key]!r} by the label {key}, which {unread}: its Pods start one by one"
+    return f"{pod} names its gang {pod.labels[key]!r} by the label {key}, which {unread}: its members start one by one"
 
 
 def _fix(key: str, pod: Pod, stack: Stack) -> str:

@@ -37,7 +37,7 @@ def pod_group_on_workload(workload: Workload, stack: Stack) -> Iterator[Finding]
     yield Finding(
         place,
         f"{place.path[-2]} of {workload.ref} name the gang {name!r}, but its Pods get only the labels of their "
-        "template: they are in no gang and start one by one",
+        "template: they are in no gang",
         fix=f"write {GROUP_LABEL}: {name} under {_dotted((*bare[0].metadata, 'labels'))}",
         severity=None if workload.ref.group in _CERTAIN else Severity.WARNING,
         related=(template, *(Related(other, "this one does not reach Pods either") for other, _ in marks[1:])),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.gangkeys import MAX_LABEL
+from webhook.gangkeys import MAX_LABEL, operator_of
 from webhook.model import GROUP_LABEL, Gang, Place, PodGroup
 from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Stack
@@ -16,7 +16,7 @@ def pod_group_unused(gang: Gang, stack: Stack) -> Iterator[Finding]:
     namespace (scheduler-plugins pkg/util/podgroup.go:51-62). Its own labels are not read, nor has it a selector.
 
     Its Pods may come from elsewhere, so this is an info; a warning where the label stands on the PodGroup itself, or
-    where Pods that seem to belong to it carry no label.
+    where a workload of the PodGroup's own name makes Pods without it.
     """
     group = gang.group
     if group is None or gang.members or gang.strays or gang.elsewhere or group.made_by:
@@ -26,8 +26,14 @@ def pod_group_unused(gang: Gang, stack: Stack) -> Iterator[Finding]:
     if GROUP_LABEL in group.labels:
         yield _label_on_group(group)
         return
-    bare = [pod for workload in gang.workloads for pod in workload.pods]
-    meant = f", and {bare[0]} carries no label {GROUP_LABEL}" if bare else ""
+    bare = [
+        pod
+        for workload in gang.workloads
+        if operator_of(workload.ref) is None
+        for pod in workload.pods
+        if not stack.is_foreign(pod)
+    ]
+    meant = f": Pods of {bare[0]} lack the label {GROUP_LABEL}" if bare else ""
     yield Finding(
         Place(group.ref, ("metadata", "name")),
         f"no Pod of the input names the PodGroup {group.ref.name} of namespace {group.ref.namespace}{meant}",
