@@ -28,6 +28,7 @@ _KNOWN = (
         "did not find expected '-'",
         "this is no item of the list above it; mend the indentation or begin it with '- '",
     ),
+    ("document start", "this does not belong to the document above it; mend the indentation"),
     (
         "could not find expected ':'",
         "a key without ':'; write 'key: value', or mend the indentation of a text over several lines",
@@ -56,7 +57,7 @@ _KNOWN = (
         "a '!' begins a tag here, and its handle is not defined; put the value in quotes",
     ),
     (
-        "block scalar",
+        "comment or line break",
         "'|' and '>' take only an indentation digit, '+', '-' and a comment; begin the text on the next line",
     ),
     ("found a tab", "a tab; YAML indents with spaces"),

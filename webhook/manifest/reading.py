@@ -76,6 +76,8 @@ def _documents(text: str, line: int) -> tuple[Document, ...]:
             return _json(text, line)
         except jsontext.NotJson:
             pass
+    if not text or text.isspace():
+        return ()
     value = quick.load(text)
     if value is not quick.GIVE_UP:
         return (Document(text, line, value),)

@@ -13,11 +13,6 @@ _JINJA = re.compile(r"\{%|(?<!\$)\{#")
 _GO = re.compile(r"\{\{-?\s*(?:[.$]|/\*|(?:if|range|end|else|with|define|block|template|printf|quote)\b)")
 
 
-def marked(text: str) -> bool:
-    """Whether `text` has a template's mark anywhere."""
-    return "{" in text and _MARK.search(text) is not None
-
-
 def templated(text: str) -> Templated | None:
     """What engine's template `text` is, with the place of its first mark, or None."""
     mark = _MARK.search(text)
