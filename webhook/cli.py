@@ -143,7 +143,7 @@ def _checked_rules(_ctx: click.Context, _param: click.Parameter, values: Sequenc
 _SEVERITIES = click.Choice(["error", "warning", "info"])
 
 
-@gangcheck.command(epilog=_EXIT_CODES)
+@gangcheck.command(epilog=_EXIT_CODES, short_help="Name every mistake in manifests.")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--format",
@@ -340,7 +340,7 @@ def _misses(result: Result) -> Iterator[str]:
         yield f"internal error in the rule {failure.rule}: {failure.error}"
 
 
-@gangcheck.command()
+@gangcheck.command(short_help="List the rules.")
 @click.option("--format", "format_", type=click.Choice(["text", "markdown", "json"]), default="text")
 def rules(format_: str) -> int:
     """List the rules, with their severity and what they catch."""
@@ -374,7 +374,7 @@ def _described(rule: Rule) -> Mapping[str, object]:
     }
 
 
-@gangcheck.command()
+@gangcheck.command(short_help="Explain a rule.")
 @click.argument("name", metavar="RULE", shell_complete=_rule_names)
 @click.option("--format", "format_", type=click.Choice(["text", "markdown"]), default="text")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour in text output.")
@@ -392,7 +392,7 @@ def explain(name: str, format_: str, color: str) -> int:
     return _shown(pages.markdown(rule) if format_ == "markdown" else pages.text(rule, wants_color(color)))
 
 
-@gangcheck.command()
+@gangcheck.command(short_help="Complete commands in a shell.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> int:
     r"""Print the script that completes commands, options and rule names.

@@ -72,7 +72,8 @@ def _from_text(key: str, text: str) -> object:
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?`, or nothing where no known word is near."""
     words = {other.lower(): other for other in known}
-    close = difflib.get_close_matches(word.lower().replace("_", "-"), words, n=3)
+    asked = word.lower().replace("_", "-")
+    close = difflib.get_close_matches(asked, words, n=1, cutoff=0.85) or difflib.get_close_matches(asked, words)
     return f"; did you mean {' or '.join(repr(words[other]) for other in close)}?" if close else ""
 
 

@@ -110,7 +110,9 @@ def _subject(silencer: Silencer, known: Collection[str], *, used: bool) -> Suppr
     if rule in known:
         near: tuple[str, ...] = ()
     elif rule:
-        near = tuple(difflib.get_close_matches(rule.lower().replace("_", "-"), known))
+        asked = rule.lower().replace("_", "-")
+        close = difflib.get_close_matches(asked, known, n=1, cutoff=0.85) or difflib.get_close_matches(asked, known)
+        near = tuple(close)
     else:
         near = tuple(word for word in silencer.near if word in known)
     where = silencer.span
