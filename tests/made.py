@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
+from typing import TypeVar
 
 from webhook.model import GROUP_LABEL, Container, Pod, PodGroup, Ref, Workload
+
+V = TypeVar("V")
 
 GPU = {"nvidia.com/gpu": 1, "nvidia.com/gpumem": 4000}
 
@@ -45,3 +49,9 @@ def podgroup(
 def workload(member: Pod, labels: Mapping[str, str] | None = None) -> Workload:
     """The workload that a template stands in."""
     return Workload(member.ref, labels or {}, {}, (member,), {})
+
+
+def replace(value: V, **fields: object) -> V:
+    """A value with some fields changed, whatever kind of value it is."""
+    changed: V = value._replace(**fields) if isinstance(value, tuple) else dataclasses.replace(value, **fields)  # type: ignore[attr-defined,type-var]
+    return changed

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from made import GPU, pod, podgroup, workload
+from made import GPU, pod, podgroup, replace, workload
 
 from webhook.model import GROUP_LABEL, UNKNOWN, Container, Count, Gang, Pod, PodGroup, Ref, Stage, Subject, Workload
 from webhook.policy import Policy, evaluate

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import pytest
-from made import pod, podgroup, workload
+from made import pod, podgroup, replace, workload
 
 from webhook.gather import NEAR_MISSES_AT_MOST, gather, unread_names
 from webhook.model import GROUP_LABEL, Duplicates, Gang, Ref, Subject

@@ -7,10 +7,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from made import replace
 
 from webhook.manifest import Span
 from webhook.model import GROUP_LABEL, Place, Pod, PodGroup, Ref

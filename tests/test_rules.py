@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
+from made import replace
 
 from webhook import lint
 from webhook.config import Config, read_stack

@@ -8,9 +8,8 @@ shared between threads and are never written to.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field as fresh
-from typing import Literal, TypeAlias
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -22,9 +21,11 @@ GROUP_API = "scheduling.x-k8s.io"
 
 DEFAULT_SCHEDULER = "default-scheduler"
 
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+"""The empty mapping, for defaults."""
 
-@dataclass(frozen=True, slots=True)
-class Ref:
+
+class Ref(NamedTuple):
     """Which object a thing belongs to.
 
     `document` counts a run's documents from 0 (-1: not read from a file); `prefix` is where the object
@@ -48,8 +49,7 @@ class Ref:
         return f"{self.kind}/{self.name}" if self.name else self.kind
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where in an object a finding stands; `at` tells whether the entry's key or its value is meant."""
 
     ref: Ref
@@ -57,8 +57,7 @@ class Place:
     at: Literal["key", "value"] = "value"
 
 
-@dataclass(frozen=True, slots=True)
-class Env:
+class Env(NamedTuple):
     """One environment entry; `value` is None where it comes from `valueFrom`."""
 
     name: str
@@ -66,21 +65,19 @@ class Env:
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class Container:
+class Container(NamedTuple):
     """One container of a Pod. `image` is empty where it is absent; limits and requests are as written."""
 
     name: str
     image: str
     role: Literal["app", "init", "sidecar", "ephemeral"]
     path: Path
-    limits: Mapping[str, object] = fresh(default_factory=dict)
-    requests: Mapping[str, object] = fresh(default_factory=dict)
+    limits: Mapping[str, object] = NOTHING
+    requests: Mapping[str, object] = NOTHING
     env: tuple[Env, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(NamedTuple):
     """Why a workload's Pods are not all alive at once: later ones wait until the first `first` are up.
 
     `seen` is True where the dead-lock with one group over all stages was seen on the real controller.
@@ -94,8 +91,7 @@ class Stage:
     seen: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+class Count(NamedTuple):
     """How many Pods of a template are alive at once: from `least` to `most` (None: nobody knows offline).
 
     A suspended workload counts as if resumed. `path` is the field that says so, for a finding to point at.
@@ -114,8 +110,7 @@ ONE = Count(1, 1)
 UNKNOWN = Count(0, None)
 
 
-@dataclass(frozen=True, slots=True)
-class Pod:
+class Pod(NamedTuple):
     """One Pod, or one Pod template with the object it stands in.
 
     `metadata` and `spec` are the paths of the template's two halves in the object (`("metadata",)` and
@@ -129,8 +124,8 @@ class Pod:
     ref: Ref
     metadata: Path
     spec: Path
-    labels: Mapping[str, str] = fresh(default_factory=dict)
-    annotations: Mapping[str, str] = fresh(default_factory=dict)
+    labels: Mapping[str, str] = NOTHING
+    annotations: Mapping[str, str] = NOTHING
     scheduler: str = ""
     priority_class: str = ""
     node_name: str = ""
@@ -138,7 +133,7 @@ class Pod:
     native: str = ""
     native_path: Path = ()
     containers: tuple[Container, ...] = ()
-    count: Count = ONE
+    count: Count = ONE  # type: ignore[assignment]  # tuple.count is not wanted on a Pod
     role: str = ""
     live: bool = False
     finished: bool = False
@@ -168,8 +163,7 @@ class Pod:
         return f"{self.ref} ({self.role})" if self.role else str(self.ref)
 
 
-@dataclass(frozen=True, slots=True)
-class Workload:
+class Workload(NamedTuple):
     """An object that makes Pods, with its templates. `body` is the whole object as read; rules read single
     fields of it with `dig`."""
 
@@ -180,8 +174,7 @@ class Workload:
     body: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class PodGroup:
+class PodGroup(NamedTuple):
     """An object of kind PodGroup of any API group (six systems have one).
 
     `min_member` is None where it is absent or templated (`templated` tells); `fields` are the keys of `spec`
@@ -190,10 +183,10 @@ class PodGroup:
 
     ref: Ref
     min_member: int | None
-    fields: Mapping[str, object] = fresh(default_factory=dict)
-    labels: Mapping[str, str] = fresh(default_factory=dict)
-    annotations: Mapping[str, str] = fresh(default_factory=dict)
-    min_resources: Mapping[str, object] = fresh(default_factory=dict)
+    fields: Mapping[str, object] = NOTHING
+    labels: Mapping[str, str] = NOTHING
+    annotations: Mapping[str, str] = NOTHING
+    min_resources: Mapping[str, object] = NOTHING
     timeout: int | None = None
     made_by: str = ""
     templated: bool = False
@@ -207,8 +200,7 @@ class PodGroup:
         return Place(self.ref, ("spec", *steps), at)
 
 
-@dataclass(frozen=True, slots=True)
-class Gang:
+class Gang(NamedTuple):
     """All that the input says of one group name in one namespace. The roster is what was given: what is
     absent from the input is unknown, not wrong, unless `whole` says that nothing else exists.
 
@@ -234,15 +226,13 @@ class Gang:
     whole: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Duplicates:
+class Duplicates(NamedTuple):
     """Two or more documents that describe one object (kind, namespace, name); the last one applied wins."""
 
     refs: tuple[Ref, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Malformed:
+class Malformed(NamedTuple):
     """A field that the API server could not decode. `message` states the value and what is wanted there."""
 
     place: Place
@@ -250,8 +240,7 @@ class Malformed:
     fix: str
 
 
-@dataclass(frozen=True, slots=True)
-class WrongScalar:
+class WrongScalar(NamedTuple):
     """YAML made a boolean, a number or a null of what Kubernetes wants as text. `written` is the text as it
     stands in the manifest (`on`, `20260901`), `value` what YAML made of it."""
 
@@ -260,8 +249,7 @@ class WrongScalar:
     value: object
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatedKey:
+class RepeatedKey(NamedTuple):
     """One mapping gives one key twice; the last one wins. Lines count in the file, from 1."""
 
     place: Place
@@ -269,16 +257,14 @@ class RepeatedKey:
     second_line: int
 
 
-@dataclass(frozen=True, slots=True)
-class StrangeKind:
+class StrangeKind(NamedTuple):
     """A kind that its API group does not have; `near` are kinds of that group a slip of the pen away."""
 
     ref: Ref
     near: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Suppression:
+class Suppression(NamedTuple):
     """One silencing of one rule, by a comment or an annotation. `known` tells whether such a rule exists,
     `used` whether it silenced anything, `near` what may have been meant."""
 

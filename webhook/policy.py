@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
-from webhook.model import Subject
+from webhook.model import NOTHING, Subject
 from webhook.rule import Check, Finding, Rule, Severity
 from webhook.stack import Stack
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(NamedTuple):
     """Which rules speak, and how loud. `severities` overrides a rule's own, downwards or upwards."""
 
     rules: tuple[Rule, ...]
-    severities: Mapping[str, Severity] = field(default_factory=dict)
+    severities: Mapping[str, Severity] = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """A rule that raised: a bug of ours. The others have answered all the same."""
 
     rule: str
     error: str
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What the rules said, in no particular order, and which of them failed."""
 
     findings: tuple[Finding, ...]
@@ -63,7 +60,7 @@ def _complete(finding: Finding, rule: Rule, policy: Policy) -> Finding:
     override = policy.severities.get(rule.name)
     if override is not None:
         severity = override if finding.severity is None else min(override, severity)
-    return replace(finding, rule=rule.name, severity=severity)
+    return finding._replace(rule=rule.name, severity=severity)
 
 
 def _without_overruled(found: list[Finding], rules: Iterable[Rule]) -> Iterator[Finding]:

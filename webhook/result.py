@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from webhook.manifest import Span
 from webhook.policy import Failure
 from webhook.rule import Finding, Severity
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(NamedTuple):
     """A span in a file, with the source lines that it covers (at most the first three), without line ends."""
 
     file: str
@@ -18,16 +17,14 @@ class Spot:
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """A related place: "the PodGroup is here"."""
 
     spot: Spot
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class Located:
+class Located(NamedTuple):
     """A finding with its place in a file. `fingerprint` does not move with the lines around it."""
 
     finding: Finding
@@ -37,8 +34,7 @@ class Located:
     notes: tuple[Note, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(NamedTuple):
     """A file (line 0) or a document in it that is left out on purpose, and why: a Helm template, a kustomization."""
 
     file: str
@@ -46,8 +42,7 @@ class Skipped:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class NotRead:
+class NotRead(NamedTuple):
     """A file or a document that could not be read. `line` and `column` count from 1; 0 means the whole file."""
 
     file: str
@@ -56,8 +51,7 @@ class NotRead:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(NamedTuple):
     """Totals of a run. `documents` counts all documents, also those that are no business of ours."""
 
     files: int = 0
@@ -68,8 +62,7 @@ class Summary:
     suppressed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """Everything that a report shows, sorted by file and place: two runs give the same bytes."""
 
     findings: tuple[Located, ...] = ()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from types import UnionType
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar, cast, get_args
 
 if TYPE_CHECKING:
     from webhook.model import Place, Subject
@@ -31,16 +30,14 @@ Evidence: TypeAlias = Literal["seen", "read", "inferred"]
 """seen: happened on the real component. read: stands in its source. inferred: follows from either."""
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(NamedTuple):
     """A second place that explains a finding, with a short label: "the PodGroup is here"."""
 
     place: Place
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """What is wrong, where, and what puts it right.
 
     `message` states the facts of this case (names, numbers) without a full stop at its end; `fix` is one
@@ -60,8 +57,7 @@ S = TypeVar("S")
 Check: TypeAlias = Callable[["Subject", "Stack"], Iterable[Finding]]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """One law. `over` names the rules that stay silent at a place where this one speaks."""
 
     name: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from webhook.kinds.builtin import job_count
 from webhook.kinds.template import Body, Template, exactly, items, mapping, template_at, text, times, whole
@@ -24,7 +23,7 @@ def job_set(body: Body) -> tuple[Template, ...]:
         at = (*_JOBS, index)
         count = _copies_of_job(job, at)
         stage = _stage(body, job, at, count, later=in_order and index > jobs[0][0])
-        found.append(_job_template(at, job, replace(count, stage=stage)))
+        found.append(_job_template(at, job, count._replace(stage=stage)))
     return tuple(found)
 
 
@@ -82,7 +81,7 @@ def leader_worker_set(body: Body) -> tuple[Template, ...]:
     stage = _leader_first(body)
     path: Path = (*base, "size")
     if not isinstance(group.get("leaderTemplate"), Mapping):
-        stage = replace(stage, first=copies) if stage and size != 1 else None
+        stage = stage._replace(first=copies) if stage and size != 1 else None
         count = exactly(
             times(replicas, size), path if replicas == 1 else ("spec", "replicas"), stage=stage, copies=copies
         )
