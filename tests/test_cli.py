@@ -1,0 +1,457 @@
+"""The command line: exit codes, options, what goes where."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import click
+import pytest
+
+import webhook
+from webhook import cli, console, lint, rules
+from webhook.cli import exit_code, main
+from webhook.config import Config
+from webhook.manifest import Span
+from webhook.model import Place, Pod, Ref
+from webhook.policy import Failure
+from webhook.report import FORMATS
+from webhook.result import Located, NotRead, Result, Skipped, Spot, Summary
+from webhook.rule import Finding, Rule, Severity
+from webhook.rules import all_rules
+
+BAD = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: a
+  annotations:
+    scheduling.x-k8s.io/pod-group: g
+spec: {containers: [{name: m, image: "ubuntu:24.04"}]}
+"""
+GOOD = BAD.replace("scheduling.x-k8s.io/pod-group", "example.com/note")
+WARNED = GOOD.replace("name: a", "name: a  # gangcheck: ignore[no-such-rule]")
+
+Call = Callable[..., object]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in ("NO_COLOR", "FORCE_COLOR", "GANGCHECK_TRACEBACK"):
+        monkeypatch.delenv(name, raising=False)
+    write("bad.yaml", BAD)
+    write("good.yaml", GOOD)
+    write("warned.yaml", WARNED)
+    return tmp_path
+
+
+@pytest.fixture
+def gangcheck(monkeypatch: pytest.MonkeyPatch) -> Call:
+    def call(*args: str) -> object:
+        monkeypatch.setattr(sys, "argv", ["gangcheck", *args])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code
+
+    return call
+
+
+def write(name: str, text: str) -> None:
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def environment(**more: str) -> Mapping[str, str]:
+    return {**os.environ, "PYTHONPATH": str(Path(webhook.__file__).parents[1]), **more}
+
+
+def start(*args: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "webhook", *args]
+    return subprocess.Popen(
+        command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), start_new_session=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        ("good.yaml", 0),
+        ("warned.yaml", 0),
+        ("bad.yaml", 1),
+        ("good.yaml bad.yaml", 1),
+        ("bad.yaml --exit-zero", 0),
+        ("bad.yaml --ignore pod-group-annotation", 0),
+        ("bad.yaml --select musl-image,malformed", 0),
+        ("warned.yaml --fail-on warning", 1),
+        ("warned.yaml --fail-on info --ignore unknown-*", 0),
+        ("kustomization.yaml", 0),
+        ("empty", 3),
+        ("gone.yaml", 4),
+        ("gone.yaml bad.yaml", 4),
+        ("gone.yaml --exit-zero", 4),
+        ("broken.yaml", 4),
+        ("", 2),
+        ("bad.yaml --no-such-option", 2),
+        ("bad.yaml --format xml", 2),
+        ("bad.yaml --select no-such-rule", 2),
+        ("bad.yaml --ignore no-such-*", 2),
+        ("bad.yaml --stack hami", 2),
+        ("bad.yaml --stack hmi=2.10", 2),
+        ("bad.yaml --stack hami=2.10 --stack operators.kuberay=true", 1),
+        ("bad.yaml --namespace ml --whole --verbose", 1),
+        ("bad.yaml --config gone.yaml", 2),
+        ("bad.yaml --config broken.yaml", 2),
+        ("bad.yaml --config conf.yaml", 0),
+        ("bad.yaml --config conf.yaml --no-config", 2),
+        ("bad.yaml --config conf.yaml --select pod-group-annotation", 1),
+        ("gone.yaml --config broken.yaml", 2),
+        ("bad.yaml --output xml=x", 2),
+        ("bad.yaml --output json", 2),
+        ("bad.yaml --output json=", 2),
+        ("bad.yaml --output json=no/such/folder", 2),
+        ("bad.yaml --output json=empty", 2),
+        ("bad.yaml --output json=- --format text", 2),
+        ("bad.yaml --output json=x --output sarif=x", 2),
+        ("bad.yaml --output json=-", 1),
+    ],
+)
+def test_exit_codes(gangcheck: Call, args: str, code: int) -> None:
+    write("kustomization.yaml", "resources: []\n")
+    write("broken.yaml", "kind: Pod\na: b: c\n")
+    write("conf.yaml", "ignore: [pod-group-annotation]\n")
+    Path("empty").mkdir()
+    assert gangcheck("lint", *args.split()) == code
+
+
+def a_result(severity: Severity | None = None, *, files: int = 1, skipped: int = 0, unread: int = 0) -> Result:
+    finding = Finding(Place(Ref("v1", "Pod", "", "a"), ()), "wrong", "mend it")
+    located = Located(finding, severity or Severity.INFO, Spot("f", Span(1, 1, 1, 2), ()), "")
+    return Result(
+        (located,) if severity else (),
+        (Skipped("s", 0, "a chart"),) * skipped,
+        (NotRead("u", 0, 0, "gone"),) * unread,
+        (),
+        Summary(files=files),
+    )
+
+
+@pytest.mark.parametrize(
+    ("result", "fail_on", "code"),
+    [
+        (a_result(), Severity.ERROR, 0),
+        (a_result(Severity.ERROR), Severity.ERROR, 1),
+        (a_result(Severity.WARNING), Severity.ERROR, 0),
+        (a_result(Severity.WARNING), Severity.INFO, 1),
+        (a_result(files=0), Severity.ERROR, 3),
+        (a_result(files=0, skipped=1), Severity.ERROR, 0),
+        (a_result(Severity.ERROR, unread=1), Severity.ERROR, 4),
+        (a_result(files=0, unread=1), Severity.ERROR, 4),
+        (Result(failures=(Failure("a", "b"),), summary=Summary(files=1)), Severity.ERROR, 4),
+    ],
+)
+def test_exit_code_of_a_result(result: Result, fail_on: Severity, code: int) -> None:
+    assert exit_code(result, Config(fail_on=fail_on)) == code
+
+
+def test_findings_go_to_stdout_and_all_else_to_stderr(gangcheck: Call, capsys: pytest.CaptureFixture[str]) -> None:
+    gangcheck("lint", "bad.yaml")
+    out, err = capsys.readouterr()
+    assert "error[pod-group-annotation]" in out
+    assert "bad.yaml:6:5" in out
+    assert err == ""
+    gangcheck("lint", "gone.yaml", "--format", "json")
+    out, err = capsys.readouterr()
+    assert json.loads(out)["unreadable"][0]["file"] == "gone.yaml"
+    assert err.startswith("cannot read gone.yaml: no such file")
+    Path("empty").mkdir()
+    gangcheck("lint", "empty")
+    assert "no YAML or JSON file in empty" in capsys.readouterr().err
+
+
+def test_several_reports_at_once(gangcheck: Call, capsys: pytest.CaptureFixture[str]) -> None:
+    assert gangcheck("lint", "bad.yaml", "-o", "json=a.json", "-o", "sarif=b.sarif", "-o", "github=c") == 1
+    assert "error[pod-group-annotation]" in capsys.readouterr().out
+    assert json.loads(Path("a.json").read_text("utf-8"))["version"] == 1
+    assert json.loads(Path("b.sarif").read_text("utf-8"))["version"] == "2.1.0"
+    assert Path("c").read_text("utf-8").startswith("::error")
+    gangcheck("lint", "bad.yaml", "-o", "json=-", "-o", "text=t.txt")
+    assert json.loads(capsys.readouterr().out)["version"] == 1
+    assert "error[" in Path("t.txt").read_text("utf-8")
+
+
+def test_a_report_that_cannot_be_written(
+    gangcheck: Call, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert gangcheck("lint", "bad.yaml", "-o", "json=/dev/full") == 4
+    out, err = capsys.readouterr()
+    assert "error[" in out
+    assert "cannot write to /dev/full: No space left" in err
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", None)
+        assert gangcheck("lint", "bad.yaml") == 4
+        assert gangcheck("rules") == 4
+    assert "stdout is closed" in capsys.readouterr().err
+
+
+def test_the_configuration_is_found_upwards(gangcheck: Call) -> None:
+    write("repo/.gangcheck.yaml", "perPath: [{paths: [deep/*.yaml], ignore: [pod-group-annotation]}]\nexclude: [out]\n")
+    write("repo/deep/bad.yaml", BAD)
+    write("repo/out/bad.yaml", BAD)
+    write("repo/bad.yaml", BAD)
+    assert gangcheck("lint", "repo/deep") == 0
+    assert gangcheck("lint", "repo/deep", "--no-config") == 1
+    assert gangcheck("lint", "repo") == 1
+    assert gangcheck("lint", "repo/out") == 0
+
+
+def test_a_wrong_configuration_is_told_with_its_place(gangcheck: Call, capsys: pytest.CaptureFixture[str]) -> None:
+    write(".gangcheck.yaml", "ignore:\n  - pod-group-anotation\n")
+    assert gangcheck("lint", "-") == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == (
+        "Error: .gangcheck.yaml:2:5: ignore: there is no rule 'pod-group-anotation'; "
+        "did you mean 'pod-group-annotation'? (`gangcheck rules` lists them)\n"
+    )
+
+
+def test_the_command_line_goes_before_the_configuration(gangcheck: Call) -> None:
+    write(".gangcheck.yaml", "failOn: warning\nstack: {hami: '2.9'}\nwhole: true\n")
+    assert gangcheck("lint", "warned.yaml") == 1
+    assert gangcheck("lint", "warned.yaml", "--fail-on", "error") == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("lnt",), "There is no command 'lnt'; did you mean 'lint'?"),
+        (("bad.yaml",), "There is no command 'bad.yaml'; to lint it: gangcheck lint bad.yaml"),
+        (("zzz",), "There is no command 'zzz'\n"),
+        (("lint", "--fromat", "json", "a"), "--format"),
+        (("lint", "--format", "jsn", "a"), "did you mean 'json'? (text, json"),
+        (("lint", "--select", "musl-imag", "a"), "did you mean 'musl-image'?"),
+        (("explain", "musl-imag"), "there is no rule 'musl-imag'; did you mean 'musl-image'?"),
+        (("explain", "zzz"), "`gangcheck rules` lists them"),
+    ],
+)
+def test_near_misses(gangcheck: Call, capsys: pytest.CaptureFixture[str], args: tuple[str, ...], says: str) -> None:
+    assert gangcheck(*args) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_rules(gangcheck: Call, capsys: pytest.CaptureFixture[str]) -> None:
+    assert gangcheck("rules") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [rule.name for rule in all_rules()]
+    assert gangcheck("rules", "--format", "json") == 0
+    assert [item["name"] for item in json.loads(capsys.readouterr().out)] == [rule.name for rule in all_rules()]
+    assert gangcheck("rules", "--format", "markdown") == 0
+    assert capsys.readouterr().out.startswith("| rule")
+
+
+def test_explain(gangcheck: Call, capsys: pytest.CaptureFixture[str]) -> None:
+    assert gangcheck("explain", "pod-group-annotation") == 0
+    assert capsys.readouterr().out.startswith("pod-group-annotation (error)\n")
+    assert gangcheck("explain", "pod-group-annotation", "--color", "always") == 0
+    assert capsys.readouterr().out.startswith("\x1b[1m")
+    assert gangcheck("explain", "pod-group-annotation", "--format", "markdown") == 0
+    assert capsys.readouterr().out.startswith("# pod-group-annotation\n")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(gangcheck: Call, capsys: pytest.CaptureFixture[str], shell: str) -> None:
+    assert gangcheck("completion", shell) == 0
+    assert "_GANGCHECK_COMPLETE" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [("gangcheck li", "lint"), ("gangcheck lint --select musl", "musl-image"), ("gangcheck lint --format js", "json")],
+)
+def test_what_completion_offers(words: str, found: str) -> None:
+    count = str(len(words.split()) - 1)
+    asked = environment(_GANGCHECK_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=count)
+    command = [sys.executable, "-m", "webhook"]
+    done = subprocess.run(command, env=asked, capture_output=True, text=True, check=True, timeout=60)
+    assert f"plain,{found}\n" in done.stdout
+
+
+def test_version_and_help(gangcheck: Call, capsys: pytest.CaptureFixture[str]) -> None:
+    assert gangcheck("--version") == 0
+    assert capsys.readouterr().out == f"gangcheck {webhook.__version__}\n"
+    assert gangcheck("lint", "-h") == 0
+    text = capsys.readouterr().out
+    assert all(name in text for name in FORMATS)
+    assert "2  the command line" in text
+
+
+@pytest.mark.parametrize(
+    ("choice", "variables", "terminal", "colored"),
+    [
+        ("auto", {}, False, False),
+        ("auto", {}, True, True),
+        ("auto", {"TERM": "dumb"}, True, False),
+        ("auto", {"NO_COLOR": "1"}, True, False),
+        ("auto", {"NO_COLOR": "1", "FORCE_COLOR": "1"}, True, False),
+        ("auto", {"FORCE_COLOR": "1"}, False, True),
+        ("auto", {"NO_COLOR": ""}, True, True),
+        ("always", {"NO_COLOR": "1"}, False, True),
+        ("never", {"FORCE_COLOR": "1"}, True, False),
+    ],
+)
+def test_color(
+    monkeypatch: pytest.MonkeyPatch,
+    choice: str,
+    variables: Mapping[str, str],
+    terminal: bool,  # noqa: FBT001 - a table's column
+    colored: bool,  # noqa: FBT001 - as above
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal, raising=False)
+    assert console.wants_color(choice) is colored
+
+
+def test_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "fileno", lambda: 1, raising=False)
+    monkeypatch.setattr(os, "get_terminal_size", lambda _number: os.terminal_size((72, 24)))
+    assert console.width(100) == 72
+    monkeypatch.setattr(sys, "stdout", None)
+    assert console.width(100) == 100
+
+
+def test_a_bar_is_drawn_after_a_second_and_leaves_nothing_behind() -> None:
+    drawn: list[str] = []
+    times = iter([0.0, 0.5, 1.5, 1.55, 2.0, 2.1])
+    show = console.bar(drawn.append, lambda: next(times))
+    for done in (0, 1, 2, 3):
+        show(done, 4)
+    assert drawn == [
+        "\r[#######.......................] 1 of 4 files\x1b[K",
+        "\r[######################........] 3 of 4 files\x1b[K",
+    ]
+    show(4, 4)
+    assert drawn[-1] == "\r\x1b[K"
+
+
+def test_a_short_run_draws_no_bar() -> None:
+    drawn: list[str] = []
+    show = console.bar(drawn.append, lambda: 0.0)
+    show(0, 1)
+    show(1, 1)
+    assert drawn == []
+
+
+def test_there_is_a_bar_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert console.progress() is None
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    assert console.progress() is not None
+
+
+def test_a_rule_that_raises_is_named(
+    gangcheck: Call, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_subject: object, _stack: object) -> list[Finding]:
+        raise ZeroDivisionError("by zero")
+
+    broken = Rule("some-rule", (Pod,), Severity.ERROR, "seen", "A mistake.", fail)
+    monkeypatch.setattr(rules, "all_rules", lambda: (broken,))
+    assert gangcheck("lint", "bad.yaml", "--format", "github") == 4
+    assert "internal error in the rule some-rule: ZeroDivisionError: by zero" in capsys.readouterr().err
+
+
+def test_a_bug_of_ours_is_one_line_and_a_traceback_on_request(
+    gangcheck: Call, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_args: object, **_more: object) -> Result:
+        raise ZeroDivisionError("by zero")
+
+    monkeypatch.setattr(lint, "run", fail)
+    assert gangcheck("lint", "bad.yaml") == 4
+    assert capsys.readouterr().err.startswith("internal error: ZeroDivisionError: by zero\n")
+    monkeypatch.setenv("GANGCHECK_TRACEBACK", "1")
+    monkeypatch.setattr(sys, "argv", ["gangcheck", "lint", "bad.yaml"])
+    with pytest.raises(ZeroDivisionError):
+        main()
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, click.Abort])
+def test_an_interruption_is_told(
+    gangcheck: Call,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    interruption: type[BaseException],
+) -> None:
+    def stop(*_args: object, **_more: object) -> Result:
+        raise interruption
+
+    monkeypatch.setattr(lint, "run", stop)
+    assert gangcheck("lint", "bad.yaml") == 130
+    assert capsys.readouterr().err.strip() == "interrupted"
+
+
+def test_ctrl_c_ends_the_program() -> None:
+    process = start("lint", "-", stdin=subprocess.PIPE)
+    assert process.stdin is not None
+    process.stdin.write(b"#" * 200_000)  # more than a pipe holds: when it is written, the program is reading
+    process.stdin.flush()
+    process.send_signal(signal.SIGINT)
+    process.stdin.close()
+    process.stdin = None
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err.strip()) == (130, b"", b"interrupted")
+
+
+def test_a_reader_that_leaves_ends_the_program_quietly() -> None:
+    process = start("lint", "bad.yaml")
+    assert process.stdout is not None
+    process.stdout.close()
+    process.stdout = None
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (console.CLOSED, b"")
+
+
+def test_text_that_the_terminal_cannot_show() -> None:
+    write("ü.yaml", BAD.replace("pod-group: g", "pod-group: ü"))
+    command = [sys.executable, "-m", "webhook", "lint", "ü.yaml"]
+    asked = environment(PYTHONIOENCODING="ascii")
+    done = subprocess.run(command, env=asked, capture_output=True, check=False, timeout=60)
+    assert done.returncode == 1
+    assert b"\\xfc.yaml" in done.stdout
+
+
+HEAVY = ("flask", "gunicorn", "kubernetes", "prometheus_client", "cryptography", "jsonschema", "hypothesis", "rich")
+
+
+def test_lint_imports_nothing_heavy() -> None:
+    program = (
+        "import sys; from webhook.cli import gangcheck; gangcheck.main(['lint', 'bad.yaml'], standalone_mode=False); "
+        "print(*sorted(sys.modules), sep='\\n')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment(), capture_output=True, text=True, check=True, timeout=60
+    )
+    loaded = {line.partition(".")[0] for line in done.stdout.splitlines()}
+    assert "yaml" in loaded
+    assert loaded.isdisjoint(HEAVY)
+
+
+def test_help_imports_no_rule() -> None:
+    program = "import sys; import webhook.cli; print(*sorted(sys.modules), sep='\\n')"
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment(), capture_output=True, text=True, check=True, timeout=60
+    )
+    loaded = set(done.stdout.splitlines())
+    assert not {name for name in loaded if name.startswith("webhook.rules") or name == "yaml"}
+    assert cli.__name__ in loaded
