@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from webhook.gangkeys import operator_of
-from webhook.model import DEFAULT_SCHEDULER, Gang, Place, Pod
+from webhook.gangkeys import brings_group, operator_of
+from webhook.model import DEFAULT_SCHEDULER, Gang, Place, Pod, Workload
 from webhook.parse.placeholders import templated
 from webhook.roster import at_least
 from webhook.rule import Finding, Related, Severity, rule
@@ -25,13 +25,15 @@ def gang_split_over_schedulers(gang: Gang, stack: Stack) -> Iterator[Finding]:
     Where a Pod goes is predicted: HAMi's webhook writes its own name on Pods that ask for a device and name no
     scheduler or the default one (pkg/scheduler/webhook.go:64-68,104-113); a launcher or parameter server without a
     device stays on default-scheduler (seen). Where those on one scheduler are enough for minMember, the gang starts
-    without the others: a warning.
+    without the others: a warning. The jobs of operators whose gang flags may be on are a guess while no PodGroup is
+    there: MPI operator and KubeRay then write schedulerName themselves.
     """
     sides = _sides(gang, stack)
     if len(sides) < 2:  # noqa: PLR2004 - two is what split means
         return
     target = max(sides, key=lambda name: _claim(name, sides[name], stack))
     starts = _starts_all_the_same(gang, sides[target], stack)
+    guess = gang.group is None and any(operator_of(pod.ref) for pod in gang.members)
     them = _others(sides[target])
     for name, pods in sides.items():
         for pod in pods if name != target else ():
@@ -40,7 +42,8 @@ def gang_split_over_schedulers(gang: Gang, stack: Stack) -> Iterator[Finding]:
                 _place(pod),
                 f"{pod} goes to {name}{_reason(pod, stack)}, {them} of gang {gang.name} to {target}: {end}",
                 fix=f"write schedulerName: {target} in its spec",
-                severity=Severity.WARNING if starts else None,
+                severity=Severity.WARNING if starts or guess else None,
+                confidence="low" if guess else "high",
                 related=(Related(_place(sides[target][0]), f"{sides[target][0]} goes to {target}"),),
             )
 
@@ -51,12 +54,19 @@ def _sides(gang: Gang, stack: Stack) -> Mapping[str, Sequence[Pod]]:
     Members of foreign schedulers are on a side only if others are Coscheduling's: else the label is not meant for it.
     """
     sides: dict[str, list[Pod]] = {}
+    sets = {workload.ref for workload in gang.workloads if _sets_scheduler(workload, stack)}
     for pod in gang.members:
-        if not (pod.finished or templated(pod.scheduler) or operator_of(pod.ref) in stack.operators):
+        if not (pod.finished or templated(pod.scheduler) or pod.ref in sets):
             sides.setdefault(stack.scheduler_of(pod), []).append(pod)
     if stack.coscheduling_schedulers.isdisjoint(sides):
         return {name: pods for name, pods in sides.items() if not stack.is_foreign(pods[0])}
     return _with_hami_by_another_name(sides, stack)
+
+
+def _sets_scheduler(workload: Workload, stack: Stack) -> bool:
+    """Whether an operator writes label and schedulerName over what the manifest says; Trainer leaves the latter."""
+    operator = operator_of(workload.ref)
+    return operator != "trainer" and (operator in stack.operators or brings_group(workload, stack))
 
 
 def _with_hami_by_another_name(sides: dict[str, list[Pod]], stack: Stack) -> dict[str, list[Pod]]:
