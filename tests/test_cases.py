@@ -43,7 +43,7 @@ def told(result: Result) -> tuple[str, ...]:
 def verdict(name: str) -> str:
     """The first word of what the case's first line expects."""
     first = (CASES / name).read_text(encoding="utf-8-sig", errors="replace").split("\n", 1)[0]
-    return first.partition("EXPECT")[2].split()[0]
+    return first.partition("EXPECT")[2].split()[0].strip(":,")
 
 
 def keeps(word: str, parts: tuple[str, ...]) -> bool:
