@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from webhook import lint
 from webhook.config import Config
-from webhook.manifest import Chunk, read
+from webhook.manifest import Chunk, concerns, cut, read
 from webhook.result import Result
 from webhook.rule import Severity
 from webhook.rules import all_rules
@@ -37,7 +37,7 @@ def said(result: Result) -> list[tuple[str, str, str]]:
 
 def objects(path: Path) -> list[object]:
     """A fixture's objects as Kubernetes reads them."""
-    chunks = lint.cut([path.read_bytes()])
+    chunks = cut([path.read_bytes()])
     return [document.data for chunk in chunks for document in read(chunk)]
 
 
@@ -145,4 +145,4 @@ def test_fingerprints_do_not_move_with_the_lines_above() -> None:
 
 def test_a_chunk_that_is_no_business_of_ours_is_not_read() -> None:
     service = Chunk(b"apiVersion: v1\nkind: Service\nmetadata: {name: a}\n", 1)
-    assert not lint.concerns(service, lint.WORDS)
+    assert not concerns(service, lint.WORDS)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 from posixpath import dirname
 
@@ -29,6 +30,8 @@ Progress = Callable[[int, int], None]
 Blocks = Iterable[bytes]
 
 LINES_SHOWN = 3
+
+_BREAK = re.compile(r"\r\n|\r|\n")
 
 WORDS = (
     b"ontainers",
@@ -117,7 +120,13 @@ def _read_chunk(name: str, chunk: Chunk, state: _Run) -> None:
     try:
         documents = read(chunk)
     except Templated as template:
-        state.skipped.append(Skipped(name, template.line or chunk.line, f"{template.engine} template"))
+        state.skipped.append(
+            Skipped(
+                name,
+                template.line or chunk.line,
+                template.engine if "template" in template.engine else f"{template.engine} template",
+            )
+        )
         return
     except Unreadable as error:
         state.unreadable.append(NotRead(name, error.line or chunk.line, error.column or 0, str(error)))
@@ -190,13 +199,17 @@ def _order(item: Located) -> tuple[str, int, int, int, str, str]:
 def _locate(findings: Iterable[Finding], state: _Run) -> Iterator[Located]:
     """Give every finding its place in a file; equal findings at different places keep apart by their number."""
     seen: Counter[str] = Counter()
-    for finding in findings:
+    for finding in sorted(findings, key=_document):  # each document is read for places once
         identity = _identity(finding, state)
         seen[identity] += 1
         digest = hashlib.sha256(f"{identity}|{seen[identity]}".encode()).hexdigest()[:24]
         notes = tuple(Note(_spot(related.place, state), related.label) for related in finding.related)
         severity = finding.severity or Severity.INFO
         yield Located(finding, severity, _spot(finding.place, state), digest, notes)
+
+
+def _document(finding: Finding) -> int:
+    return finding.place.ref.document
 
 
 def _identity(finding: Finding, state: _Run) -> str:
@@ -209,10 +222,16 @@ def _identity(finding: Finding, state: _Run) -> str:
 def _spot(place: Place, state: _Run) -> Spot:
     document = state.documents[place.ref.document]
     where = state.comments.get(place) or span(document, _whole_path(place), key=place.at == "key")
-    lines = document.text.splitlines()
+    lines = _lines(document.text)
     first = where.line - document.line
     shown = lines[first : min(where.end_line - document.line + 1, first + LINES_SHOWN)]
     return Spot(state.files[place.ref.document], where, tuple(shown))
+
+
+@lru_cache(maxsize=8)
+def _lines(text: str) -> list[str]:
+    """A document's lines by the line breaks that spans count (str.splitlines knows more of them)."""
+    return _BREAK.split(text)
 
 
 def _whole_path(place: Place) -> Path:
