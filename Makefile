@@ -7,10 +7,10 @@ BIN    := $(VENV)/bin
 EXAMPLES := manifests/examples
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types contracts check bench coverage clean
+.PHONY: help demo test e2e lint format types contracts check bench coverage clean
 
 help: ## Show what there is to make
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # A stamp per set of packages: made again when pyproject.toml changes.
 $(VENV)/.made:
@@ -37,6 +37,10 @@ demo: $(VENV)/.installed ## Lint a gang with three mistakes, then the mended one
 
 test: $(VENV)/.installed-dev ## Run the tests
 	@$(BIN)/python -m pytest
+
+e2e: $(VENV)/.installed-dev ## Run the tests that need a control plane; the first time it is built (Go 1.25)
+	@$(BIN)/python tests/e2e/build.py
+	@GANGCHECK_E2E=1 $(BIN)/python -m pytest tests/e2e
 
 lint: $(VENV)/.installed-dev ## Check the style
 	@$(BIN)/ruff check .
