@@ -9,12 +9,12 @@ from webhook.manifest.scalars import WORDS, plain
 
 _DEPTH = 20
 _SAFE = r"A-Za-z0-9_./+=@%$()*<>~^;&|!-"
-_NEXT = r"[ ]*+(?:,[ ]++(?![\]},])|(?=[\]}]))"
+_NEXT = r"[ ]*+(?:,[ ]*+(?=[^\]},])|(?=[\]}]))"
 _TOKEN = re.compile(
     rf"""
       ( "[^"\\]*+" | '[^']*+'(?!') ) {_NEXT}                                        # a quoted scalar
     | ( [A-Za-z_][A-Za-z0-9_./-]{{0,400}}+ | "[^"\\]{{0,400}}+" | '[^']{{0,400}}+'(?!') ) :[ ]++(?!,)  # a key
-    | ( (?: [A-Za-z0-9_./$] | -(?=[A-Za-z0-9_./]) )                                 # a plain scalar
+    | ( (?: [A-Za-z0-9_./$] | -(?=[A-Za-z0-9_./-]) )                                 # a plain scalar
         (?: [{_SAFE}]++ | :(?=[A-Za-z0-9_/.-]) | [ ]++(?=[{_SAFE}]) )*+ ) {_NEXT}
     | ( [\[{{] ) [ ]*+
     | ( [\]}}] ) (?: {_NEXT} | \Z )

@@ -23,6 +23,8 @@ _DEPTH = 150  # well under what `exact` refuses, with room for flow collections
 _ODD = re.compile("[^\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 """Control characters, tabs, NEL, LS, PS, byte order marks: each has rules of its own."""
 
+_BLOCK = frozenset("|>")
+_UNFOLDED = frozenset(("", " "))
 _COMMON = bytes([10, *range(32, 127)])
 
 _START = re.compile(r"(?: *+(?:#[^\n]*+)?+\n)*+(?:---(?: ++#[^\n]*+| *+)\n)?+")
@@ -40,7 +42,7 @@ _LINE = re.compile(
          |"[^"\\\n]*+"[ ]*+ | '[^'\n]*+'[ ]*+
          |[+.-](?=[^\s\#])[^:#\n]*+(?:(?::(?=\S)|(?<!\ )\#)[^:#\n]*+)*+
          |[\[{][^#\n]*+                      # a flow collection
-         |\|-?+[ ]*+)                        # a block scalar's header
+         |[|>]-?+[ ]*+)                      # a block scalar's header
       )?+
       (?:(?<![^ \n])\#[^\n]*+)?+\n           # a comment
     | ([^\n]*+\n)                            # anything else
@@ -129,9 +131,12 @@ def _lines(text: str, *, ended: bool) -> Any:  # noqa: ANN401, C901, PLR0911, PL
                 held.append(new := {})
                 held, code = new, at - 1 + 2 * len(dash)
         elif not key:
-            if word or value:
+            if not (word or value):
+                continue
+            if not waits or at <= code or value[:1] in _BLOCK:
                 return GIVE_UP
-            continue
+            del held[waits]  # its value stands alone on a deeper line
+            key = waits  # noqa: PLW2901
         elif at > code:
             if waits is None or len(stack) > _DEPTH:
                 return GIVE_UP
@@ -159,13 +164,14 @@ def _lines(text: str, *, ended: bool) -> Any:  # noqa: ANN401, C901, PLR0911, PL
                     item = flow.load(value)
                 except flow.Unknown:
                     return GIVE_UP
-            elif first == "|":
+            elif first in "|>":
                 lines = lines or text.split("\n")
                 line = len(found) - length_hint(rows)
-                item, after = _block(lines, line, code >> 1)
-                if after == line or (after == len(found) and not ended):
+                item, after = _block(lines, line, code >> 1, folds=first == ">")
+                whole = ended or after < len(found)  # else its last line has no line break to keep
+                if after == line or not (whole or lines[after - 1].strip(" ")):
                     return GIVE_UP
-                if value == "|":
+                if value == first and whole:
                     item += "\n"
                 next(islice(rows, after - line, after - line), None)
             else:
@@ -188,7 +194,7 @@ def _lines(text: str, *, ended: bool) -> Any:  # noqa: ANN401, C901, PLR0911, PL
     return GIVE_UP if held is root else root[""]
 
 
-def _block(lines: list[str], start: int, column: int) -> tuple[str, int]:
+def _block(lines: list[str], start: int, column: int, *, folds: bool) -> tuple[str, int]:
     """A block scalar's text without its last line break, and the line after it; `start` where it is not plain.
 
     libyaml (scanner.c, yaml_parser_scan_block_scalar): the first line that is not blank sets the indentation.
@@ -211,4 +217,15 @@ def _block(lines: list[str], start: int, column: int) -> tuple[str, int]:
             break
     if not depth:
         return "", start
-    return "\n".join([line[depth:] for line in lines[start:at]]).rstrip("\n"), at
+    rows = [line[depth:] for line in lines[start:at]]
+    if not folds:
+        return "\n".join(rows).rstrip("\n"), at
+    text = _folded(rows)
+    return (text, at) if text else ("", start)
+
+
+def _folded(rows: list[str]) -> str:
+    """One paragraph; nothing where a line is blank or indented further, since such lines are not folded."""
+    while not rows[-1]:
+        rows.pop()
+    return "" if any(row[:1] in _UNFOLDED for row in rows) else " ".join(rows)
