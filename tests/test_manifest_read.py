@@ -6,9 +6,10 @@ import json
 import math
 
 import pytest
+import yaml
 
 from webhook.errors import Unreadable
-from webhook.manifest import Chunk, Document, Span, Templated, read
+from webhook.manifest import Chunk, Document, Span, Templated, faults, read, scalars
 
 
 def load(text: str | bytes) -> object:
@@ -266,3 +267,12 @@ def test_json_says_the_same_as_yaml() -> None:
     value = {"a": [1, 2.5, None, True, {"b": "x\ny"}], "c": {}, "d": []}
     assert load(json.dumps(value)) == value
     assert load("---\n" + json.dumps(value, indent=1)) == value
+
+
+def test_what_a_parser_says_without_a_place() -> None:
+    found = faults.explain("a", yaml.YAMLError("odd"))
+    assert (str(found), found.line, found.column) == ("no YAML: odd", 1, 1)
+
+
+def test_text_is_its_own_key() -> None:
+    assert scalars.key("on") == "on"

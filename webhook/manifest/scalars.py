@@ -172,8 +172,5 @@ def _float_key(value: float) -> str:
 
 
 def _single(value: float) -> float:
-    try:
-        narrow: float = struct.unpack("f", struct.pack("f", value))[0]
-    except OverflowError:
-        return math.copysign(math.inf, value)
+    narrow: float = struct.unpack("f", struct.pack("f", value))[0]  # native packing overflows to infinity, as C does
     return narrow
