@@ -281,7 +281,8 @@ def apply_crd(control: ControlPlane, crd: Object) -> None:
     assert answer.ok or answer.status == http.client.CONFLICT, answer
 
     def established() -> bool:
-        conditions = found(control, crd).get("status", {}).get("conditions", [])
+        # Null, not absent, in the first milliseconds of a CRD.
+        conditions = found(control, crd).get("status", {}).get("conditions") or []
         return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
 
     wait_for(established, what=f"CRD {crd['metadata']['name']}")
