@@ -51,13 +51,13 @@ def everything(data: bytes) -> None:
             json.dumps(document.data).encode()
 
 
-@settings(max_examples=500)
+@settings(max_examples=500, deadline=None)
 @given(BYTES)
 def test_any_bytes(data: bytes) -> None:
     everything(data)
 
 
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 @given(BYTES)
 def test_any_bytes_without_libyaml(data: bytes) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -73,6 +73,7 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(JSON.filter(lambda value: isinstance(value, dict | list)), st.booleans())
 def test_any_json(value: object, ascii_only: bool) -> None:  # noqa: FBT001
     text = json.dumps(value, ensure_ascii=ascii_only)
@@ -107,6 +108,7 @@ def test_both_parsers_say_the_same(text: str, monkeypatch: pytest.MonkeyPatch) -
         assert repr(built()) == repr(first)
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="0123456789+-._eExXoObBaf~nyNY", max_size=8))
 def test_every_plain_scalar_has_a_value(text: str) -> None:
     value = scalars.plain(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from webhook.errors import Unreadable
@@ -57,6 +57,7 @@ def test_cuts_at_markers(data: bytes, expected: list[tuple[int, bytes]]) -> None
     assert pieces(data) == expected
 
 
+@settings(deadline=None)
 @given(STREAM, st.lists(st.integers(0, 9), max_size=20))
 def test_blocks_do_not_matter(data: bytes, sizes: list[int]) -> None:
     blocks, at = [], 0
@@ -68,6 +69,7 @@ def test_blocks_do_not_matter(data: bytes, sizes: list[int]) -> None:
     assert list(cut([bytes([byte]) for byte in data])) == list(cut([data]))
 
 
+@settings(deadline=None)
 @given(STREAM)
 def test_chunks_cover_the_stream_and_count_its_lines(data: bytes) -> None:
     mark = b"\xef\xbb\xbf"

@@ -19,7 +19,8 @@ _BREAK = re.compile(rb"\r\n|\r|\n")
 
 def decode(data: bytes) -> str:
     """The text of UTF-8 bytes. Raises Unreadable with lines counted from 1."""
-    _refuse_wide(data)
+    if b"\0" in data or data[:1] >= b"\xfe":
+        _refuse_wide(data)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
