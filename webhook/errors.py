@@ -16,3 +16,7 @@ class Unreadable(GangcheckError):  # noqa: N818 - as BadConfig
         super().__init__(message)
         self.line = line
         self.column = column
+
+
+class BadReview(GangcheckError):  # noqa: N818 - as BadConfig
+    """A body that is no AdmissionReview (HTTP 400): nothing is denied, the webhook's failurePolicy decides."""

@@ -210,7 +210,8 @@ class Gang(NamedTuple):
     other namespaces, `elsewhere` the Pods of other namespaces that use this name. `near` are the names of
     Coscheduling PodGroups in this namespace that are a slip of the pen away and have no members of their own.
     `workloads` are the objects that the members' templates stand in; of a group without members, the objects of
-    its own name whose Pods name no group.
+    its own name whose Pods name no group. `partial` is True at admission: the roster is that of one object, more
+    members may come in others, and `group` is what the cluster held a moment ago.
     """
 
     namespace: str
@@ -224,6 +225,23 @@ class Gang(NamedTuple):
     near: tuple[str, ...] = ()
     workloads: tuple[Workload, ...] = ()
     whole: bool = False
+    partial: bool = False
+
+
+class Member(NamedTuple):
+    """A Pod on its way into the cluster, and what the cluster knew of its gang a moment ago: hearsay, which nothing is
+    denied for.
+
+    `group` is Coscheduling's PodGroup, None where there is none. `members` counts the siblings that are neither
+    Succeeded nor Failed, without this Pod. `quiet` is True when no PodGroup of the namespace has changed for 5 seconds,
+    `growing` when a sibling came or went within that time: then the gang is just being made.
+    """
+
+    pod: Pod
+    group: PodGroup | None
+    members: int
+    quiet: bool
+    growing: bool = False
 
 
 class Duplicates(NamedTuple):
@@ -278,7 +296,17 @@ class Suppression(NamedTuple):
 
 
 Subject: TypeAlias = (
-    Pod | Workload | PodGroup | Gang | Duplicates | Malformed | WrongScalar | RepeatedKey | StrangeKind | Suppression
+    Pod
+    | Workload
+    | PodGroup
+    | Gang
+    | Member
+    | Duplicates
+    | Malformed
+    | WrongScalar
+    | RepeatedKey
+    | StrangeKind
+    | Suppression
 )
 
 

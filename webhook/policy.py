@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from webhook.model import NOTHING, Subject
+from webhook.model import NOTHING, Gang, Member, Subject
 from webhook.rule import Check, Finding, Rule, Severity
 from webhook.stack import Stack
 
@@ -40,7 +40,8 @@ def evaluate(subjects: Iterable[Subject], policy: Policy, stack: Stack) -> Verdi
         for rule, check in by_type.get(type(subject), ()):
             try:
                 for finding in check(subject, stack):
-                    found.append(_complete(finding, rule, policy))  # noqa: PERF401 - the rule may raise midway
+                    completed = _complete(finding, rule, policy)
+                    found.append(_as_hearsay(completed) if _is_hearsay(subject) else completed)
             except Exception as error:  # noqa: BLE001 - one rule's bug must not silence the others
                 failures.setdefault(rule.name, Failure(rule.name, f"{type(error).__name__}: {error}"))
     return Verdict(tuple(_without_overruled(found, policy.rules)), tuple(failures.values()))
@@ -61,6 +62,16 @@ def _complete(finding: Finding, rule: Rule, policy: Policy) -> Finding:
     if override is not None:
         severity = override if finding.severity is None else min(override, severity)
     return finding._replace(rule=rule.name, severity=severity)
+
+
+def _is_hearsay(subject: Subject) -> bool:
+    """Whether a subject holds what a watch heard of the cluster, or only a part of a gang: it may be outdated, and
+    nothing may be denied for it."""
+    return type(subject) is Member or (type(subject) is Gang and subject.partial)
+
+
+def _as_hearsay(finding: Finding) -> Finding:
+    return finding._replace(severity=min(finding.severity or Severity.WARNING, Severity.WARNING))
 
 
 def _without_overruled(found: list[Finding], rules: Iterable[Rule]) -> Iterator[Finding]:

@@ -42,11 +42,14 @@ class Known:
     `members` are the Pods that carry the label and are neither Succeeded nor Failed. `group` is Coscheduling's
     PodGroup, None where there is none. `quiet` is True when no PodGroup of the namespace has changed for
     5 seconds: only then may a missing PodGroup be mentioned, since one apply of PodGroup and Pods races the watch.
+    `growing` is True when a member of the group came or went within the last 5 seconds: the gang is being made, and
+    each of its Pods need not be told how many are still missing.
     """
 
     members: int
     group: PodGroup | None
     quiet: bool
+    growing: bool = False
 
 
 LookUp: TypeAlias = Callable[[str, str], Known | None]

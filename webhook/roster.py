@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from webhook.model import Gang, Place, Pod
+from webhook.model import Gang, Place, Pod, PodGroup
 
 NAMED_AT_MOST = 4
 """So many members a message names; the rest it counts."""
@@ -18,9 +18,20 @@ def counted(gang: Gang) -> tuple[Pod, ...]:
 def quorum(gang: Gang) -> int | None:
     """The minMember that somebody wrote and that holds a Pod back; None where there is none to judge by.
 
+    A partial roster that falls short of it is no roster to judge by: more members may come in other objects.
+    """
+    wanted = minimum(gang.group)
+    if wanted is None or not gang.partial:
+        return wanted
+    most = at_most(counted(gang))
+    return wanted if most is not None and most >= wanted else None
+
+
+def minimum(group: PodGroup | None) -> int | None:
+    """A PodGroup's minMember, where it holds a Pod back and can be edited.
+
     One of 1 or less holds nobody back. What an operator wrote into its own PodGroup nobody can edit there.
     """
-    group = gang.group
     if group is None or group.made_by or group.min_member is None or group.min_member <= 1:
         return None
     return group.min_member

@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from webhook.gangkeys import waiting
-from webhook.model import Gang, Place, Pod
-from webhook.roster import at_least, at_most, counted, plural, quorum, roll, set_by
+from webhook.model import GROUP_LABEL, Gang, Member, Place, Pod, Workload, dig
+from webhook.roster import at_least, at_most, counted, minimum, plural, roll, set_by
 from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Stack
 
@@ -13,8 +13,8 @@ _BOUNDS = frozenset({"minReplicas", "maxReplicas"})
 """The fields of an autoscaler's bounds. Other numbers that are not known exactly are filled in by a template."""
 
 
-@rule(Gang, Severity.WARNING, evidence="seen")
-def below_min_member(gang: Gang, stack: Stack) -> Iterator[Finding]:
+@rule(Gang | Member, Severity.WARNING, evidence="seen")
+def below_min_member(subject: Gang | Member, stack: Stack) -> Iterator[Finding]:
     """A gang has fewer members alive at once than its PodGroup's minMember.
 
     Coscheduling's PreFilter turns every member away while fewer than minMember Pods of the namespace carry the label:
@@ -26,8 +26,34 @@ def below_min_member(gang: Gang, stack: Stack) -> Iterator[Finding]:
     minMember is a lower bound: more members are no mistake. Members are added up over all objects and files of the
     input. What is not in the input is unknown, so this is never more than a warning. Where an autoscaler's minimum is
     below minMember, the gang starts but a member that is placed anew after scaling in waits for ever.
+
+    At admission a gang arrives piece by piece, and an incomplete one is no mistake. A Pod that no controller made is
+    told how many of minMember there are so far, unless the gang or its PodGroup is just being made. A workload is told
+    that it falls short where no other member is there and it is meant to be the whole gang: it has the gang's name, or
+    roles of its own as a PyTorchJob has, or completions that would do with a higher parallelism.
     """
-    wanted = quorum(gang)
+    if isinstance(subject, Member):
+        yield from _progress(subject, stack)
+    else:
+        yield from _of_gang(subject, stack)
+
+
+def _progress(member: Member, stack: Stack) -> Iterator[Finding]:
+    wanted, have = minimum(member.group), member.members + 1
+    if wanted is None or have >= wanted or not member.quiet or member.growing:
+        return
+    pod = member.pod
+    if pod.owner or pod.finished or stack.is_foreign(pod):
+        return
+    yield Finding(
+        pod.label(GROUP_LABEL, "value"),
+        f"gang {pod.group} has {have} of {wanted} members so far; normal while the rest are being created",
+        fix=f"create {plural(wanted - have, 'more member')}",
+    )
+
+
+def _of_gang(gang: Gang, stack: Stack) -> Iterator[Finding]:
+    wanted = minimum(gang.group)
     members = counted(gang)
     most = at_most(members)
     if gang.group is None or wanted is None or most is None or not waiting(gang, stack):
@@ -36,10 +62,10 @@ def below_min_member(gang: Gang, stack: Stack) -> Iterator[Finding]:
         yield from _scaled_in(gang, gang.group.field("minMember"), members, wanted)
         return
     unread = _lost(gang, wanted - most)
-    if unread is None:
+    if unread is None or (gang.partial and not _is_meant_alone(gang, wanted)):
         return
     yield Finding(
-        gang.group.field("minMember"),
+        set_by(members[0]) if gang.partial else gang.group.field("minMember"),
         _message(gang, members, (most, wanted), unread),
         fix=_fix(members, (most, wanted), unread),
         related=(
@@ -47,6 +73,23 @@ def below_min_member(gang: Gang, stack: Stack) -> Iterator[Finding]:
             *(Related(set_by(pod), "names it where Coscheduling does not look") for pod in gang.strays[:_PLACES_SHOWN]),
         ),
     )
+
+
+def _is_meant_alone(gang: Gang, wanted: int) -> bool:
+    """Whether the one object at hand is meant to be the whole gang, and no launcher or worker of a larger one."""
+    if len(gang.workloads) != 1:
+        return False
+    workload = gang.workloads[0]
+    named = workload.ref.name and f"{gang.name}-".startswith(f"{workload.ref.name}-")
+    roles = any(pod.role for pod in gang.members)
+    return bool(named) or roles or any(_would_do(workload, pod, wanted) for pod in gang.members)
+
+
+def _would_do(workload: Workload, pod: Pod, wanted: int) -> bool:
+    """Whether one of a Job's two numbers reaches minMember, and only the other holds it down."""
+    job = dig(workload.body, *pod.spec[:-2])
+    numbers = (dig(job, "completions"), dig(job, "parallelism"))
+    return any(isinstance(number, int) and number >= wanted for number in numbers)
 
 
 def _lost(gang: Gang, missing: int) -> int | None:
@@ -72,6 +115,8 @@ def _message(gang: Gang, members: Sequence[Pod], counts: tuple[int, int], unread
         said = (
             f"{members[0]} can never reach minMember {wanted} of gang {gang.name} by itself: it has {at_once} at once"
         )
+    elif gang.partial:
+        said = f"{members[0].ref} brings {plural(most, 'member')} of gang {gang.name}, minMember is {wanted}"
     elif gang.whole:
         said = f"gang {gang.name} can never reach minMember {wanted}: it has {plural(most, 'member')}, {roll(members)}"
     else:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from webhook.gangkeys import names_group
 from webhook.model import GROUP_LABEL, Pod
+from webhook.parse.verdicts import dotted
 from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import OLD_GROUP_LABEL, Stack
 
@@ -56,7 +57,7 @@ def _finding(pod: Pod, key: str, others: tuple[Related, ...]) -> Finding:
         place,
         f"{pod} names its gang {written!r} in an annotation; Coscheduling reads only the label {GROUP_LABEL}, "
         "so its members start one by one",
-        fix=f"move it to labels: {GROUP_LABEL}: {written}",
+        fix=f"move it to {dotted((*pod.metadata, 'labels'))}: {GROUP_LABEL}: {written}",
         severity=None if exact else Severity.WARNING,
         confidence="high" if exact else "low",
         related=others,

@@ -3,13 +3,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.gangkeys import brings_group, can_match, home, misplaced, operator_of, waiting
-from webhook.model import GROUP_LABEL, Gang, Place, Pod
+from webhook.model import GROUP_LABEL, Gang, Member, Place, Pod
 from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Stack
 
 
-@rule(Gang, Severity.WARNING, evidence="seen")
-def pod_group_not_found(gang: Gang, stack: Stack) -> Iterator[Finding]:
+@rule(Gang | Member, Severity.WARNING, evidence="seen")
+def pod_group_not_found(subject: Gang | Member, stack: Stack) -> Iterator[Finding]:
     """Pods name a PodGroup that is not there: misspelt, in another namespace, or nowhere in the input.
 
     Coscheduling looks the PodGroup up by the label's value in the Pod's own namespace
@@ -19,8 +19,30 @@ def pod_group_not_found(gang: Gang, stack: Stack) -> Iterator[Finding]:
 
     A warning where the input holds a PodGroup of that name in another namespace or of nearly that name in this one, or
     where it is declared to be the whole system; else the PodGroup may well be in the cluster, and this is an info.
-    Nothing is said where an operator makes the PodGroup.
+    Nothing is said where an operator makes the PodGroup. At admission a missing PodGroup is mentioned only after 5 seconds
+    in which none of the namespace changed: one `kubectl apply` of PodGroup and Pods is faster than any watch.
     """
+    if isinstance(subject, Member):
+        yield from _in_cluster(subject, stack)
+    else:
+        yield from _in_input(subject, stack)
+
+
+def _in_cluster(member: Member, stack: Stack) -> Iterator[Finding]:
+    pod = member.pod
+    if member.group or not member.quiet or pod.finished or stack.is_foreign(pod) or not can_match(pod.group):
+        return
+    if pod.owner and stack.operators:  # the operator that made the Pod may be about to make the PodGroup
+        return
+    yield Finding(
+        pod.label(GROUP_LABEL, "value"),
+        f"there is no PodGroup {pod.group} in namespace {pod.ref.namespace}; until there is one, its Pods stay Pending "
+        "with 'PodGroup not found'",
+        fix=f"create the PodGroup {pod.group}, or name the right one",
+    )
+
+
+def _in_input(gang: Gang, stack: Stack) -> Iterator[Finding]:
     members = waiting(gang, stack)
     if gang.group or not members or not can_match(gang.name):
         return
