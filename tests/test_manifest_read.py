@@ -169,7 +169,8 @@ def test_duplicates_in_json() -> None:
         ("a:\n\tb: 2\n", (2, 1), "a tab; YAML indents with spaces"),
         ("a: b: c\n", (1, 5), "':' where no key can stand"),
         ("a: - b\n", (1, 4), "'- ' where no list item"),
-        ("a: 'b\n", (2, 1), "never closed"),
+        ("a: 'b\n", (1, 4), "never closed"),
+        ("# {{ x }}\na: 1\nb: 'x\n", (3, 4), "never closed"),
         ("a: [b\nc: d\n", (2, 2), "not closed"),
         ("a: @b\n", (1, 4), "cannot begin with '@'; put it in quotes"),
         ('a: "\\q"\n', (1, 5), "escape"),
@@ -276,3 +277,7 @@ def test_what_a_parser_says_without_a_place() -> None:
 
 def test_text_is_its_own_key() -> None:
     assert scalars.key("on") == "on"
+
+
+def test_a_byte_that_begins_like_a_mark() -> None:
+    assert "byte 0xff at offset 0" in str(error(b"\xff\x41: 1\n"))

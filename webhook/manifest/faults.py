@@ -75,6 +75,8 @@ def explain(text: str, error: yaml.YAMLError) -> Unreadable:
     problem = str(getattr(error, "problem", None) or getattr(error, "reason", None) or error)
     if mark is None:
         return Unreadable(f"no YAML: {problem}", 1, 1)
+    if "unexpected end of stream" in problem or "unexpected document" in problem:
+        mark = getattr(error, "context_mark", None) or mark  # where the quote opens, not where the text ends
     char = text[mark.index : mark.index + 1]
     if char == "\t":
         return fault(text, "a tab; YAML indents with spaces", mark.index)

@@ -7,7 +7,8 @@ import re
 from webhook.manifest.lines import place
 from webhook.manifest.values import Templated
 
-_MARK = re.compile(r"\{\{|\{%|(?<!\$)\{#")  # `${#x}` is a shell's length of x
+_MARK = re.compile(r"^(?![ \t]*#)[^\n]*?(\{\{|\{%|(?<!\$)\{#)", re.MULTILINE)
+"""Not in a comment on a line of its own; and `${#x}` is a shell's length of x."""
 _HELM = re.compile(r"\.(?:Values|Release|Chart|Capabilities|Files|Template)\b|\b(?:include|tpl|toYaml|nindent)\b")
 _JINJA = re.compile(r"\{%|(?<!\$)\{#")
 _GO = re.compile(r"\{\{-?\s*(?:[.$]|/\*|(?:if|range|end|else|with|define|block|template|printf|quote)\b)")
@@ -18,7 +19,7 @@ def templated(text: str) -> Templated | None:
     mark = _MARK.search(text)
     if mark is None:
         return None
-    return Templated(_engine(text), *place(text, mark.start()))
+    return Templated(_engine(text), *place(text, mark.start(1)))
 
 
 def _engine(text: str) -> str:
