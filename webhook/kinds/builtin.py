@@ -34,8 +34,7 @@ def stateful_set(body: Body) -> tuple[Template, ...]:
     """OrderedReady, the default, makes Pod k only when Pod k-1 is Ready (apps/v1/types.go:66-79; seen)."""
     spec = mapping(body, "spec")
     replicas = whole(spec.get("replicas"), 1)
-    policy = spec.get("podManagementPolicy")
-    ordered = policy in {None, "", "OrderedReady"} and (replicas is None or replicas > 1)
+    ordered = text(spec, "podManagementPolicy") in {"", "OrderedReady"} and (replicas is None or replicas > 1)
     count = exactly(replicas, ("spec", "replicas"), stage=_ORDERED if ordered else None)
     return (template_at(("spec", "template"), count),)
 

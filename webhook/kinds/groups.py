@@ -39,7 +39,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         " PodSchedulingContext ResourceClass ResourceClaimParameters ResourceClassParameters ResourcePoolStatusRequest",
         "scheduling.x-k8s.io": "PodGroup ElasticQuota",
         "jobset.x-k8s.io": "JobSet",
-        "leaderworkerset.x-k8s.io": "LeaderWorkerSet DisaggregatedSet",
+        "leaderworkerset.x-k8s.io": "LeaderWorkerSet",
         "ray.io": "RayCluster RayCronJob RayJob RayService",
         "trainer.kubeflow.org": "TrainJob ClusterTrainingRuntime TrainingRuntime",
     }.items()

@@ -38,7 +38,7 @@ def _spark(body: Body, at: Path, labels: Path) -> Iterator[Template]:
 
 def _executors(spec: Body, at: Path) -> Count:
     stage = Stage(0, "makes the executors only from its running driver", "set minMember: 1", (*at, "executor"))
-    if dig(spec, "dynamicAllocation", "enabled") in {None, False}:
+    if not dig(spec, "dynamicAllocation", "enabled"):
         return exactly(whole(dig(spec, "executor", "instances"), 1), (*at, "executor", "instances"), stage=stage)
     bounds = mapping(spec, "dynamicAllocation")
     least = whole(bounds.get("minExecutors"), 0) or 0

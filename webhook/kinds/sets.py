@@ -30,7 +30,7 @@ def job_set(body: Body) -> tuple[Template, ...]:
 def _copies_of_job(job: Body, at: Path) -> Count:
     replicas = whole(job.get("replicas"), 1)
     one = job_count(mapping(job, "template", "spec"), (*at, "template", "spec"))
-    path = one.path if replicas in {None, 1} and one.most is not None and replicas is not None else (*at, "replicas")
+    path = one.path if replicas == 1 else (*at, "replicas")
     if replicas is None:
         return Count(0, None, path)
     return Count(one.least * replicas, times(one.most, replicas), path, copies=max(replicas, 1))

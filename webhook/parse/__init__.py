@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from webhook.kinds import Template, embedded, is_left_alone, known_kinds, shaped_like_templates, templates
 from webhook.model import (
@@ -22,7 +22,7 @@ from webhook.model import (
 )
 from webhook.parse.placeholders import templated
 from webhook.parse.pods import Texts, labels_of, owner_of, read_pod
-from webhook.parse.schema import shape_of
+from webhook.parse.schema import BARE, shape_of
 from webhook.parse.verdicts import judge
 from webhook.stack import Stack
 
@@ -81,10 +81,12 @@ def parse(
 
 
 def _is_kustomization(data: object) -> bool:
-    if not isinstance(data, dict) or data.get("kind") not in {"Kustomization", "Component"}:
+    if type(data) is not dict:
         return False
-    api = data.get("apiVersion", "")
-    return isinstance(api, str) and (not api or api.startswith("kustomize.config.k8s.io/"))
+    kind, api = data.get("kind"), data.get("apiVersion") or ""
+    if kind != "Kustomization" and kind != "Component":  # noqa: PLR1714 - it may be no text at all
+        return False
+    return type(api) is str and (not api or api.startswith("kustomize.config.k8s.io/"))
 
 
 def _read(data: object, prefix: Path, reading: _Reading) -> None:
@@ -99,7 +101,7 @@ def _read(data: object, prefix: Path, reading: _Reading) -> None:
     api, kind = data.get("apiVersion"), data.get("kind")
     if type(api) is not str or type(kind) is not str or not api or not kind:
         return
-    if kind.endswith("List") and isinstance(data.get("items"), list | None):
+    if kind == "List" or (kind.endswith("List") and isinstance(data.get("items"), list)):
         _read_list(data, kind, prefix, reading)
     else:
         _read_object(data, prefix, reading)
@@ -152,11 +154,10 @@ def _hold(body: dict[str, object], ref: Ref, reading: _Reading) -> tuple[Ref, Te
     """Hold an object against its types: its ref, what was written where it is no text, whether all of it is sound."""
     shape = shape_of(ref.group, ref.kind)
     if shape.sound(body):
-        return ref, _NO_TEXTS, True
+        return ref, _NO_TEXTS, shape is not BARE
     wrong = list(judge(body, shape, ref, reading.written))
     mended = {each.place.path: each.written for each in wrong if isinstance(each, WrongScalar)}
-    ref = replace(
-        ref,
+    ref = ref._replace(
         name=mended.get(("metadata", "name"), ref.name),
         namespace=mended.get(("metadata", "namespace"), ref.namespace),
     )
@@ -165,7 +166,7 @@ def _hold(body: dict[str, object], ref: Ref, reading: _Reading) -> tuple[Ref, Te
 
 
 def _moved(wrong: Malformed | WrongScalar, ref: Ref) -> Malformed | WrongScalar:
-    place = replace(wrong.place, ref=ref)
+    place = wrong.place._replace(ref=ref)
     if isinstance(wrong, WrongScalar):
         return WrongScalar(place, wrong.written, wrong.value)
     return Malformed(place, wrong.message, wrong.fix)

@@ -33,10 +33,9 @@ def read_pod(body: Mapping[str, object], ref: Ref, template: Template, mended: T
     scheduler = _text(spec.get("schedulerName"))
     if not scheduler and template.defaults:
         scheduler = _text(dig(body, *template.defaults, "schedulerName"))
-    phase, live, count = None, False, template.count
-    if template.spec == ("spec",) and ref.kind == "Pod":
-        phase = dig(body, "status", "phase") if "status" in body else None
-        live = "uid" in metadata or "resourceVersion" in metadata or (phase is not None and phase != "Pending")
+    is_pod = ref.kind == "Pod" and not ref.group
+    phase = _text(dig(body, "status", "phase")) if is_pod and "status" in body else ""
+    live = is_pod and ("uid" in metadata or "resourceVersion" in metadata or _has_run(body, spec, phase))
     finished = phase in {"Succeeded", "Failed"}
     return Pod(
         ref,
@@ -51,12 +50,19 @@ def read_pod(body: Mapping[str, object], ref: Ref, template: Template, mended: T
         native,
         native_path,
         tuple(_containers(spec, template, mended)),
-        _GONE if finished else count,
+        _GONE if finished else template.count,
         template.role,
         live,
         finished,
         owner_of(body.get("metadata")),
     )
+
+
+def _has_run(body: Mapping[str, object], spec: Mapping[str, object], phase: str) -> bool:
+    """Whether the status tells that a scheduler has had the Pod; a manifest made by a dry run has an empty one."""
+    if not body.get("status"):
+        return False
+    return phase not in {"", "Pending"} or bool(spec.get("nodeName"))
 
 
 def _at(body: Mapping[str, object], path: Path) -> Mapping[str, object]:

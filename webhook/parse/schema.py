@@ -106,7 +106,11 @@ def _kubeflow(field: str) -> Shape:
     return _object({field: map_of(struct({"replicas": WHOLE, "template": TEMPLATE}))})
 
 
-_BARE = struct({"metadata": METADATA})
+_SPARK_POD = {"labels": TEXTS, "annotations": TEXTS, "nodeSelector": TEXTS, "schedulerName": TEXT, "instances": WHOLE}
+_SPARK = {"driver": struct(_SPARK_POD), "executor": struct(_SPARK_POD)}
+
+BARE = struct({"metadata": METADATA})
+"""Kinds whose templates we read but do not judge: their schema is their own, or takes what a PodSpec does not."""
 
 OBJECTS: Mapping[tuple[str, str], Shape] = {
     ("", "Pod"): _POD_OBJECT,
@@ -136,6 +140,8 @@ OBJECTS: Mapping[tuple[str, str], Shape] = {
     ("ray.io", "RayJob"): _object(_RAY_JOB),
     ("ray.io", "RayCronJob"): _object({"jobTemplate": struct(_RAY_JOB)}),
     ("ray.io", "RayService"): _object({"rayClusterConfig": _RAY_CLUSTER}),
+    ("sparkoperator.k8s.io", "SparkApplication"): _object(_SPARK),
+    ("sparkoperator.k8s.io", "ScheduledSparkApplication"): _object({"template": struct(_SPARK)}),
     ("scheduling.x-k8s.io", "PodGroup"): _object(
         {"minMember": WHOLE, "scheduleTimeoutSeconds": WHOLE, "minResources": STORED_AMOUNTS}
     ),
@@ -157,4 +163,4 @@ OBJECTS: Mapping[tuple[str, str], Shape] = {
 
 def shape_of(group: str, kind: str) -> Shape:
     """What an object's fields must be; of a kind without an entry only the metadata is held against its type."""
-    return OBJECTS.get((group, kind), _BARE)
+    return OBJECTS.get((group, kind), BARE)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from webhook.model import Malformed, Path, Place, Ref, WrongScalar
 from webhook.parse.placeholders import templated
-from webhook.parse.shapes import AMOUNT, NAME, STORED_AMOUNT, SWITCH, TEXT, Shape, faults
+from webhook.parse.shapes import AMOUNT, COUNT, NAME, STORED_AMOUNT, SWITCH, TEXT, WHOLE, Shape, faults
 
 _SHOWN = 40
 
@@ -45,19 +45,33 @@ def _shown(value: object) -> str:
 
 
 def _fix(path: Path, value: object, wanted: Shape) -> str:
-    name = dotted(path[-1:])
-    if isinstance(value, str) and value.strip().isdecimal() and wanted not in {AMOUNT, STORED_AMOUNT, SWITCH}:
-        return f"write {name}: {value.strip()} without quotes"
-    if isinstance(value, str) and wanted is SWITCH and value.lower() in {"true", "false"}:
-        return f"write {name}: {value.lower()} without quotes"
+    name = str(path[-1])
+    if value is None:
+        return f"add {name}" if wanted is NAME else f"add {name}, {wanted.wanted}"
+    if isinstance(value, str) and _is_plain(value, wanted):
+        return f"write {name}: {value.strip().lower()} without quotes"
     if wanted is AMOUNT or wanted is STORED_AMOUNT:
         return f"write a number with a unit of Kubernetes for {name}, such as 4, 500m or 16Gi"
     if isinstance(path[-1], int):
-        return f"write {wanted.wanted} as this item, or remove it"
-    return f"write {wanted.wanted} for {name}"
+        return f"make this item {wanted.wanted}, or remove it"
+    return f"make {name} {wanted.wanted}"
+
+
+def _is_plain(text: str, wanted: Shape) -> bool:
+    """Whether only the quotes are wrong."""
+    if wanted is SWITCH:
+        return text.strip().lower() in {"true", "false"}
+    return wanted in {WHOLE, COUNT} and text.strip().isdecimal()
 
 
 def dotted(path: Path) -> str:
-    """A path as people write it: `spec.containers[0].name`."""
-    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return "".join(steps).removeprefix(".")
+    """A path as people write it: `spec.containers[0].name`, `metadata.labels[a.b/c]`."""
+    return "".join(_step(step) if _is_bracketed(step) else f".{step}" for step in path).removeprefix(".")
+
+
+def _step(step: str | int) -> str:
+    return f"[{step}]" if _is_bracketed(step) else str(step)
+
+
+def _is_bracketed(step: str | int) -> bool:
+    return isinstance(step, int) or "." in step or "/" in step

@@ -6,6 +6,9 @@ from webhook.model import WrongScalar
 from webhook.rule import Finding, Severity, rule
 from webhook.stack import Stack
 
+_SHORT = 2
+"""Steps of a path that are shown; an index is shown with its list."""
+
 
 @rule(WrongScalar, Severity.ERROR, evidence="seen")
 def boolean_where_string(wrong: WrongScalar, stack: Stack) -> Iterator[Finding]:
@@ -21,15 +24,18 @@ def boolean_where_string(wrong: WrongScalar, stack: Stack) -> Iterator[Finding]:
         wrong.place,
         f"{wrong.place.ref}: {_field(wrong)} is {_kind(wrong.value)} to YAML, written {wrong.written}; Kubernetes "
         "wants text there and refuses the object",
-        fix=f'write "{wrong.written}" in quotes',
+        fix=f'put it in quotes: "{wrong.written}"',
     )
 
 
 def _field(wrong: WrongScalar) -> str:
-    """The end of the path, as people write it: `labels.app`, `env[0].value`."""
-    steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in wrong.place.path[-3:]]
-    named = steps[1:] if len(steps) > 2 and not steps[-2].startswith("[") else steps  # noqa: PLR2004 - an index needs its list
-    return "".join(named).removeprefix(".")
+    """The end of the path, as people write it: `labels.app`, `labels[a.b/c]`, `env[0].value`."""
+    path = wrong.place.path
+    is_index = len(path) > _SHORT and isinstance(path[-_SHORT], int)
+    end = path[-_SHORT - 1 :] if is_index else path[-_SHORT:]
+    return "".join(f"[{step}]" if isinstance(step, int) or "." in step else f".{step}" for step in end).removeprefix(
+        "."
+    )
 
 
 def _kind(value: object) -> str:
