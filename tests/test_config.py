@@ -90,7 +90,7 @@ def test_an_empty_file_is_the_default(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "where", "says"),
     [
-        ("stck: {}\n", "1:1", "unknown key 'stck'; did you mean 'stack'?; known here: exclude, failOn"),
+        ("stck: {}\n", "1:1", "unknown key 'stck'; did you mean 'stack'?; known here: admission, exclude, failOn"),
         ("stack:\n  hami: 2.10\n", "2:9", "2.1 is a number to YAML, and 2.10 would be 2.1; write it in quotes"),
         ("stack:\n  hami: two\n", "2:9", "hami: wanted is a version in quotes (\"2.10\"), and this is 'two'"),
         ("stack:\n  hami: true\n", "2:9", "and this is true"),
@@ -254,7 +254,7 @@ def test_schema_and_reader_know_the_same_keys() -> None:
 def test_every_setting_fills_a_field_and_every_field_has_a_setting() -> None:
     filled = {name for name, _reader in settings.STACK.values()}
     assert filled == set(Stack.__dataclass_fields__) - {"device_names", "annotated_names"}
-    assert {name for name, _reader in config_module._CONFIG.values()} == set(Config.__dataclass_fields__) - {
+    assert {name for name, _reader in config_module._CONFIG.values()} == set(Config._fields) - {
         "folder",
         "here",
     }

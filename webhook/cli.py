@@ -282,7 +282,7 @@ def _config(paths: Sequence[str], given: str | None, rules: Sequence[Rule], *, f
         return Config()
     config = read_config(sources.read_text(file), sources.shown(file), [rule.name for rule in rules])
     folder = os.path.dirname(os.path.abspath(file))
-    return replace(config, folder=folder.replace(os.sep, "/"), here=os.getcwd().replace(os.sep, "/"))
+    return config._replace(folder=folder.replace(os.sep, "/"), here=os.getcwd().replace(os.sep, "/"))
 
 
 def _with_options(
@@ -304,8 +304,7 @@ def _with_options(
         stack = read_stack(read_setting(setting), stack)
     if namespace:
         stack = replace(stack, default_namespace=namespace)
-    return replace(
-        config,
+    return config._replace(
         select=select or config.select,
         ignore=ignore if select else (*config.ignore, *ignore),
         fail_on=Severity[fail_on.upper()] if fail_on else config.fail_on,
@@ -323,7 +322,7 @@ def _report(
     plain = Style(verbose=verbose)
     written = True
     for name, target in sorted(targets, key=lambda item: item[1] == "-"):
-        style = replace(plain, color=color, width=width(plain.width)) if target == "-" else plain
+        style = plain._replace(color=color, width=width(plain.width)) if target == "-" else plain
         written &= write(FORMATS[name](result, rules, style), target, encode=name == "text")
     if not any(item == ("text", "-") for item in targets):
         for line in _misses(result):

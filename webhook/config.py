@@ -1,4 +1,4 @@
-"""`.gangcheck.yaml`: text in, one value out. The same schema will be the webhook's policy file.
+"""`.gangcheck.yaml`: text in, one value out. The same schema is the webhook's policy file.
 
 Errors say file, line and column, name a near miss where there is one, and list what is allowed.
 `config.schema.json` says the same in JSON Schema, for editors; a test keeps the two equal.
@@ -8,51 +8,55 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from posixpath import join, normpath
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from webhook import settings
 from webhook.errors import BadConfig, Unreadable
 from webhook.manifest import Document, Templated, cut, read, span
-from webhook.model import Path
+from webhook.model import NOTHING, Path
 from webhook.policy import Policy
 from webhook.rule import Rule, Severity
-from webhook.settings import Table, Wrong, did_you_mean, read_stack
+from webhook.settings import Reader, Table, Wrong, did_you_mean, read_stack
 from webhook.stack import Stack
+
+if TYPE_CHECKING:
+    from webhook.review import Enforcement, VgpuEnv
+    from webhook.service import Server
 
 __all__ = ["FILE_NAME", "Config", "PathRules", "is_excluded", "is_ignored", "policy", "read_config", "read_stack"]
 
 FILE_NAME = ".gangcheck.yaml"
 
 
-@dataclass(frozen=True, slots=True)
-class PathRules:
+class PathRules(NamedTuple):
     """Rules that are off in some files: globs of files, and rule names or globs."""
 
     paths: tuple[str, ...]
     ignore: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(NamedTuple):
     """How a run goes. `select` and `ignore` hold rule names or globs; an empty `select` means all.
 
     Globs of files work as in .gitignore: one without a slash matches at any depth, a folder covers what is in
     it, `**` crosses folders. They are relative to `folder`, and `here` is where file names are relative to; both
     are absolute, or empty where they are one and the same. `whole`: the input is the whole system, what is
-    absent does not exist.
+    absent does not exist. `server`, `enforcement` and `env` are the admission server's; None means the defaults.
     """
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
-    severities: Mapping[str, Severity] = field(default_factory=dict)
+    severities: Mapping[str, Severity] = NOTHING
     per_path: tuple[PathRules, ...] = ()
     exclude: tuple[str, ...] = ()
     fail_on: Severity = Severity.ERROR
     whole: bool = False
-    stack: Stack = field(default_factory=Stack)
+    stack: Stack = Stack()
+    server: Server | None = None
+    enforcement: Enforcement | None = None
+    env: VgpuEnv | None = None
     folder: str = ""
     here: str = ""
 
@@ -193,6 +197,18 @@ def _path_rules(value: object, path: Path) -> PathRules:
     return PathRules(**given)
 
 
+def _of_service(name: str) -> Reader:
+    """A reader of `service`, which is imported only where a file has such a key: the linter has no use for it."""
+
+    def read(value: object, path: Path) -> object:
+        from webhook import service  # noqa: PLC0415 - see above
+
+        reader: Reader = getattr(service, name)
+        return reader(value, path)
+
+    return read
+
+
 _SEVERITIES = {str(severity): severity for severity in Severity}
 
 _PATH_RULES: Table = {"paths": ("paths", settings.names), "ignore": ("ignore", settings.names)}
@@ -206,4 +222,7 @@ _CONFIG: Table = {
     "failOn": ("fail_on", _severity),
     "whole": ("whole", settings.flag),
     "stack": ("stack", settings.stack),
+    "server": ("server", _of_service("server")),
+    "admission": ("enforcement", _of_service("enforcement")),
+    "inject": ("env", _of_service("vgpu_env")),
 }

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from webhook.model import GROUP_API, GROUP_LABEL, Gang, Pod, PodGroup, Ref, Workload, dig
 from webhook.stack import OLD_GROUP_LABEL, Operator, Stack
@@ -31,8 +31,7 @@ RAY_GANG_LABEL = "ray.io/gang-scheduling-enabled"
 """KubeRay's opt-in; its presence is enough, the value is not read."""
 
 
-@dataclass(frozen=True, slots=True)
-class System:
+class System(NamedTuple):
     """A gang system other than Coscheduling. `names` are the keys whose value names a gang, `sizes` those that give
     its least number of members. `api` is the API group of its group object, empty where it has none."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from webhook.gangkeys import unread_keys
 from webhook.model import GROUP_LABEL, Duplicates, Gang, Pod, PodGroup, Ref, Subject, Workload
@@ -17,8 +17,7 @@ NEAR_MISSES_AT_MOST = 200
 """Above this many unused PodGroups in a namespace, only names that differ in case or separators are near."""
 
 
-@dataclass(frozen=True, slots=True)
-class _World:
+class _World(NamedTuple):
     """The objects of a run by what they are asked for.
 
     `namespaces` and `homes` tell in which namespaces a group name has members and PodGroups.

@@ -12,6 +12,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from webhook.errors import Unreadable
 from webhook.result import NotRead, Skipped
@@ -27,8 +28,7 @@ _STREAMS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 """Names of open files, as shells give them for `<(command)`; only these may be pipes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """A file to read. `name` is how reports show it: as given, or below the folder that was given, with forward
     slashes, relative to the working directory where it is inside. `path` is None for stdin."""
 

@@ -11,8 +11,7 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from webhook.manifest import Document, Span, comments, span
 from webhook.model import Path, Place, Ref, Suppression, dig
@@ -33,8 +32,7 @@ _VERBS = ("ignore", "disable", "noqa", "skip", "suppress", "silence", "allow", "
 """What people write who want to silence a rule; other words after `# gangcheck:` are prose."""
 
 
-@dataclass(frozen=True, slots=True)
-class Silencer:
+class Silencer(NamedTuple):
     """One silencing of one rule. It covers the findings on `line` of its file, or, where that is 0, those at and
     below `scope` of its document. `rule` is empty for a comment that names none: `near` has what it may mean."""
 
@@ -46,8 +44,7 @@ class Silencer:
     near: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """Findings that stay, how many were silenced, the subjects for the rules about suppressions, and where in
     the file the subjects' places are (a comment is no node of a document)."""
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
 
 from webhook.images.references import Reference, reference
 from webhook.images.table import listed
@@ -46,7 +45,7 @@ def libc(image: str, table: Table = (), mirrors: tuple[str, ...] = ()) -> Libc:
     verdict = listed(ref) or by_words(ref)
     if ref.tag and ref.digest and verdict.why:
         # The digest decides what is pulled, and may be older than the tag beside it.
-        return replace(verdict, confidence="low", why=f"{verdict.why}; by its tag, not its digest")
+        return verdict._replace(confidence="low", why=f"{verdict.why}; by its tag, not its digest")
     return verdict
 
 
@@ -82,8 +81,7 @@ def glibc_variant(image: str) -> str:
     return variant if verdict.confidence == "high" and verdict.is_harmless else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Hooked:
+class Hooked(NamedTuple):
     """A container that HAMi means to load its library into. `preload` is an LD_PRELOAD of that library by hand."""
 
     pod: Pod

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(NamedTuple):
     """An image reference taken apart. `name` is the full name as written (`registry/path`), `repository` the name
     of the original where `name` is a known mirror's. `tag` is `latest` where neither tag nor digest is given, and
     empty where only a digest is."""

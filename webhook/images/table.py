@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import cast
+from typing import NamedTuple, cast
 
 from webhook.images.references import Reference
 from webhook.images.words import GLIBC_WORDS, Libc, LibcName, glibc_version, words
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(NamedTuple):
     tags: str
     libc: LibcName
     has_libdl: bool | None
@@ -23,8 +21,7 @@ class _Row:
         return self.tags == ".*" or re.fullmatch(self.tags, tag) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class _Index:
+class _Index(NamedTuple):
     """Lines of the table by the names in them; `prefixes` are names that end in a star, without it."""
 
     lines: tuple[str, ...]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from webhook.images.references import Reference
 
@@ -12,8 +11,7 @@ LibcName: TypeAlias = Literal["musl", "glibc", "uclibc", "none", "unknown"]
 """none: no libc at all, for static programs. unknown: nobody can tell from the reference."""
 
 
-@dataclass(frozen=True, slots=True)
-class Libc:
+class Libc(NamedTuple):
     """What an image holds. `has_libdl` is None where nobody knows; `glibc_version` is known of old distributions only.
 
     `confidence` is high where the user's table or a Dockerfile says so, low where a word in the name does.

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from webhook.errors import GangcheckError
 from webhook.model import Path
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """One document's bytes, cut from a stream; `line` is the line of the file at which they begin."""
 
     data: bytes
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A place in the file: lines and columns count from 1, columns are characters, the end is exclusive."""
 
     line: int
@@ -27,8 +24,7 @@ class Span:
     end_column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Duplicate:
+class Duplicate(NamedTuple):
     """A mapping entry that is written twice: both keys' places. The last one wins."""
 
     path: Path
@@ -36,8 +32,7 @@ class Duplicate:
     second: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """One document as Kubernetes reads it, with the text it was read from.
 
     `line` and `column` are where `text` begins in its file; only JSON values that share a line have a
@@ -69,8 +64,7 @@ Entries: TypeAlias = "dict[str, tuple[tuple[int, int], Node]] | list[Node]"
 """A mapping's entries, each with its key's offsets, or a sequence's items."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(NamedTuple):
     """A text's value and where each part of it stands. `twice` has path, first key and second key."""
 
     data: object

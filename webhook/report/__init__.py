@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from webhook.result import Result
 from webhook.rule import Rule
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(NamedTuple):
     """How text is shown; machine formats ignore it. `width` is in terminal columns and only cuts source lines."""
 
     color: bool = False
