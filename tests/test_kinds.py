@@ -113,11 +113,11 @@ def test_a_pod_is_one_and_a_template_alone_is_unknown() -> None:
     assert daemon.count.most is None
 
 
+TWICE_THREE = "{name: b, replicas: 2, template: {spec: {parallelism: 3, completions: 3, template: T}}}"
 SETS = [
     ("{replicatedJobs: [{name: a, template: {spec: {parallelism: 2, template: T}}}]}", [("a", 2, 2)]),
     (
-        "{replicatedJobs: [{name: a, template: {spec: {template: T}}}, {name: b, replicas: 2, template: {spec:"
-        " {parallelism: 3, completions: 3, template: T}}}]}",
+        f"{{replicatedJobs: [{{name: a, template: {{spec: {{template: T}}}}}}, {TWICE_THREE}]}}",
         [("a", 1, 1), ("b", 6, 6)],
     ),
     ("{replicatedJobs: [{name: a, replicas: '${N}', template: {spec: {template: T}}}]}", [("a", 0, None)]),

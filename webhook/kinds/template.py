@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from webhook.model import UNKNOWN, Count, Path, Stage, dig
 
 Body: TypeAlias = Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(NamedTuple):
     """Where a Pod template stands in its object and how many Pods it makes.
 
     `metadata` and `spec` are paths of its two halves; `role` is its name in the workload, empty where there is
@@ -24,7 +22,7 @@ class Template:
     metadata: Path
     spec: Path
     role: str = ""
-    count: Count = UNKNOWN
+    count: Count = UNKNOWN  # type: ignore[assignment] # the field hides tuple.count, which nobody calls
     own: bool = False
     more: Path = ()
     defaults: Path = ()

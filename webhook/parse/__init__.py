@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from webhook.kinds import Template, embedded, is_left_alone, known_kinds, shaped_like_templates, templates
 from webhook.model import (
@@ -34,8 +34,7 @@ _ALIKE = 0.8
 _NO_TEXTS: Texts = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(NamedTuple):
     """What a document holds for us, in document order.
 
     `objects` counts its Kubernetes objects, `refs` are those that are our business: Pods, what makes Pods, and
@@ -48,16 +47,15 @@ class Parsed:
     skipped: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
+class _Reading(NamedTuple):
     """One document while it is read. The lists are filled as its objects are met."""
 
     document: int
     namespace: str
     written: Callable[[Path], str]
-    subjects: list[Subject] = field(default_factory=list)
-    seen: list[Ref] = field(default_factory=list)
-    ours: list[Ref] = field(default_factory=list)
+    subjects: list[Subject]
+    seen: list[Ref]
+    ours: list[Ref]
 
 
 def parse(
@@ -73,7 +71,7 @@ def parse(
     each with its path and both lines; `namespace` is where objects go that name none."""
     if _is_kustomization(data):
         return Parsed(skipped="kustomization")
-    reading = _Reading(document, namespace or stack.default_namespace, written)
+    reading = _Reading(document, namespace or stack.default_namespace, written, [], [], [])
     _read(data, (), reading)
     if duplicates:
         reading.subjects.extend(_repeated(duplicates, reading.seen))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from webhook.parse.shapes import (
     AMOUNTS,
     COUNT,
+    ENV,
     NAME,
     STORED_AMOUNTS,
     SWITCH,
@@ -30,7 +31,7 @@ _CONTAINER = struct(
         "command": TEXT_LIST,
         "args": TEXT_LIST,
         "workingDir": TEXT,
-        "env": list_of(struct({"name": NAME, "value": TEXT}, required=("name",))),
+        "env": ENV,
         "resources": struct({"limits": AMOUNTS, "requests": AMOUNTS}),
         "restartPolicy": TEXT,
     },

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from webhook.model import Path
 
 Sound = Callable[[object], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """`wanted` says in words what should stand there, `example` what one may write. `parts` gives a collection's
-    entries with their shapes; None for what has none. `nullable`: null means absent."""
+class Shape(NamedTuple):
+    """`wanted` says in words what should stand there. `parts` gives a collection's entries with their shapes; None
+    for what has none. `nullable`: null means absent."""
 
     wanted: str
     sound: Sound
@@ -170,6 +169,23 @@ def list_of(shape: Shape, wanted: str = _LIST, *, filled: bool = False) -> Shape
             yield from ((index, part, item) for index, part in enumerate(value))
 
     return Shape(wanted, sound, frozenset({list}), parts, nullable=not filled)
+
+
+def _are_entries(value: object) -> bool:
+    if type(value) is not list:
+        return False
+    for part in value:
+        if type(part) is not dict:
+            return False
+        name, text = part.get("name"), part.get("value")
+        if type(name) is not str or not name or (type(text) is not str and text is not None):
+            return False
+    return True
+
+
+_ENTRIES = list_of(struct({"name": NAME, "value": TEXT}, required=("name",)))
+ENV = _ENTRIES._replace(sound=_are_entries)
+"""The longest list of most Pods, so its check is written out."""
 
 
 def map_of(shape: Shape) -> Shape:
