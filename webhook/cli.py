@@ -39,18 +39,31 @@ When several hold, 2 goes before 4, and 4 before 1.
 """
 
 
+_OF_SERVER = ("registration", "serve")
+
+
 class _Commands(click.Group):
-    """Commands that answer a slip of the pen with what was meant."""
+    """Commands that answer a slip of the pen with what was meant; those of the server are imported when asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *_OF_SERVER})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _OF_SERVER:
+            return super().get_command(ctx, cmd_name)
+        from webhook import serve_command
+
+        return cast("click.Command", getattr(serve_command, cmd_name))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if name in self.commands or name.startswith("-") or ctx.resilient_parsing:
+        if name in self.list_commands(ctx) or name.startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
         from webhook.settings import did_you_mean
 
-        hint = did_you_mean(name, self.commands)
+        hint = did_you_mean(name, self.list_commands(ctx))
         if not hint and os.path.exists(name):
             hint = f"; to lint it: gangcheck lint {name}"
         raise click.UsageError(f"There is no command {name!r}{hint}", ctx)

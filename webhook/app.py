@@ -1,0 +1,239 @@
+"""The three entries of the webhook over HTTP: bytes in, a verdict out, and nothing that looks like one by accident.
+
+A verdict is always HTTP 200. Everything else is an HTTP error, so that the webhook's failurePolicy decides: a 200
+with `allowed: false` denies whatever the policy says (apiserver pkg/admission/plugin/webhook/*/dispatcher.go).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TypeAlias
+
+from flask import Flask, Response, request
+from werkzeug.exceptions import (
+    BadRequest,
+    HTTPException,
+    InternalServerError,
+    LengthRequired,
+    RequestEntityTooLarge,
+    UnsupportedMediaType,
+)
+
+from webhook.errors import BadReview
+from webhook.kinds import TABLE
+from webhook.metrics import OTHER, Metrics
+from webhook.review import Answer, Notice, Request
+
+LARGEST = 7 * 1024 * 1024
+"""Bytes of a body. The API server takes objects of 3 MiB, an UPDATE carries two, and JSON may be longer than what
+was sent; controller-runtime has the same limit (pkg/webhook/admission/http.go)."""
+
+RESERVE = 0.5
+"""Seconds of the caller's timeout that are left to the way back. The API server rounds what is left of its own time
+up to a whole second (apiserver pkg/admission/plugin/webhook/validating/dispatcher.go)."""
+
+LONGEST = 10.0
+"""Seconds after which no review is begun, whatever the caller says; the API server's own default."""
+
+KINDS = frozenset(kind for kinds in TABLE.values() for kind in kinds) | {"PodGroup"}
+OPERATIONS = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
+
+Entry: TypeAlias = Callable[[Request], Answer]
+Log: TypeAlias = Callable[[Mapping[str, object]], object]
+
+
+def _heard(_notices: Sequence[Notice]) -> None:
+    """Where there is no API server to write Events to."""
+
+
+def _unlimited(_seconds: float) -> None:
+    """Where nobody watches the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the app is put together from, all of it functions.
+
+    `overloaded` tells whether too much is waiting to take on this request; `waited` for how many seconds it has
+    been here already. `limit` is told how many seconds the verdict may take, before each. `clock` counts seconds.
+    """
+
+    decode: Callable[[bytes], Request]
+    encode: Callable[[Request, Answer], Mapping[str, object]]
+    entries: Mapping[str, Entry]
+    metrics: Metrics
+    log: Log
+    notify: Callable[[Sequence[Notice]], object] = _heard
+    overloaded: Callable[[], bool] = lambda: False
+    waited: Callable[[], float] = lambda: 0.0
+    limit: Callable[[float], object] = _unlimited
+    clock: Callable[[], float] = perf_counter
+
+
+def create_app(parts: Parts) -> Flask:
+    """A WSGI application that answers POSTs at each of `parts.entries` (paths)."""
+    app = Flask("gangcheck", static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = LARGEST
+    app.url_map.strict_slashes = False
+    for path, entry in parts.entries.items():
+        app.add_url_rule(path, path, _view(path, entry, parts), methods=["POST"], provide_automatic_options=False)
+    app.register_error_handler(HTTPException, lambda error: _refused(error, parts.metrics))
+    return app
+
+
+def _view(path: str, entry: Entry, parts: Parts) -> Callable[[], Response]:
+    name = path.strip("/")
+
+    def view() -> Response:
+        began, waited = parts.clock(), parts.waited()
+        if parts.overloaded():
+            parts.metrics.overload.inc()
+            return _come_back()
+        budget = budget_of(request.query_string)
+        if waited >= budget:
+            parts.metrics.late.labels("waited").inc()
+            return _come_back()
+        review = _decoded(parts)
+        parts.limit(budget - waited)
+        answer, data = _verdict(review, entry, name, parts)
+        took = parts.clock() - began
+        if waited + took > budget:
+            parts.metrics.late.labels("answered").inc()
+        _count(name, review, answer, waited + took, parts.metrics)
+        parts.log(line(name, review, answer, waited + took))
+        _tell(answer, parts)
+        return Response(data, content_type="application/json")
+
+    return view
+
+
+def budget_of(query: bytes) -> float:
+    """Seconds in which a verdict is of use, from the query `timeout=3s`, a Go duration of whole seconds."""
+    found = re.search(rb"(?:^|&)timeout=(?:([0-9]{1,4})m)?([0-9]{1,4})s(?:&|$)", query)
+    if found is None:
+        return LONGEST
+    return min(60 * int(found[1] or 0) + int(found[2]), LONGEST) - RESERVE
+
+
+def _decoded(parts: Parts) -> Request:
+    """The request in the body. Raises HTTPException for a body that holds none."""
+    if request.mimetype != "application/json":
+        raise UnsupportedMediaType("wanted is Content-Type: application/json")
+    length = request.content_length
+    if length is None:
+        raise LengthRequired("Content-Length is missing")
+    if length > LARGEST:
+        raise RequestEntityTooLarge(f"a review has at most {LARGEST} bytes")
+    body = request.get_data(cache=False)
+    if len(body) < length:
+        raise BadRequest("the body ended early")
+    try:
+        return parts.decode(body)
+    except BadReview as error:
+        raise BadRequest(str(error)) from error
+    except RecursionError as error:
+        raise BadRequest("the body is nested too deep") from error
+
+
+def _verdict(review: Request, entry: Entry, name: str, parts: Parts) -> tuple[Answer, bytes]:
+    """The answer, and as it is sent. Raises InternalServerError where none could be formed."""
+    try:
+        answer = entry(review)
+        encoded = json.dumps(parts.encode(review, answer), separators=(",", ":"))
+    except Exception as error:
+        parts.log({**_who(name, review), "event": "error", "level": "error", "error": where(error)})
+        raise InternalServerError("no verdict could be formed; the log says where it failed") from error
+    return answer, encoded.encode()
+
+
+def _tell(answer: Answer, parts: Parts) -> None:
+    """Hand over the Events. The verdict stands, whatever becomes of them."""
+    if not answer.notices:
+        return
+    try:
+        parts.notify(answer.notices)
+    except Exception as error:  # noqa: BLE001 - see above
+        parts.log({"event": "notices lost", "level": "error", "error": where(error)})
+
+
+def where(error: BaseException) -> str:
+    """An exception's type and place. Not its text, which may hold what users wrote."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{type(error).__name__} at {frames[-1].filename}:{frames[-1].lineno}" if frames else type(error).__name__
+
+
+def verdict_of(answer: Answer) -> str:
+    """One word for logs and metrics."""
+    if not answer.allowed:
+        return "denied"
+    if answer.patch:
+        return "patched"
+    return "warned" if answer.warnings else "allowed"
+
+
+def line(entry: str, review: Request, answer: Answer, seconds: float) -> dict[str, object]:
+    """What is logged of a review: who and what, and nothing of the object's content."""
+    entries: dict[str, object] = {
+        **_who(entry, review),
+        "verdict": verdict_of(answer),
+        "rules": list(answer.rules),
+        "ms": round(seconds * 1000, 2),
+    }
+    if review.dry_run:
+        entries["dryRun"] = True
+    if answer.failed:
+        entries["failed"] = list(answer.failed)
+        entries["level"] = "error"
+    if answer.skipped:
+        entries["skipped"] = list(answer.skipped)
+    return entries
+
+
+_SHOWN = 253
+"""Characters of a value in the log: as long as a name in Kubernetes can be."""
+
+
+def _who(entry: str, review: Request) -> dict[str, object]:
+    return {
+        "event": "review",
+        "level": "info",
+        "entry": entry,
+        "uid": review.uid[:_SHOWN],
+        "operation": review.operation[:_SHOWN],
+        "kind": review.kind[:_SHOWN],
+        "namespace": review.namespace[:_SHOWN],
+        "name": review.name[:_SHOWN],
+    }
+
+
+def _count(entry: str, review: Request, answer: Answer, seconds: float, metrics: Metrics) -> None:
+    operation = review.operation if review.operation in OPERATIONS else OTHER
+    kind = review.kind if review.kind in KINDS else OTHER
+    metrics.reviews.labels(entry, operation, kind, verdict_of(answer)).inc()
+    metrics.seconds.labels(entry).observe(seconds)
+    for rule in answer.rules:
+        metrics.findings.labels(rule).inc()
+    for rule in answer.failed:
+        metrics.failures.labels(rule).inc()
+    for why in answer.skipped:
+        metrics.skipped.labels(why).inc()
+        if why.startswith("patch"):
+            metrics.patches_dropped.inc()
+
+
+def _come_back() -> Response:
+    """The API server's client tries again after this many seconds, as long as its timeout lasts
+    (client-go rest/with_retry.go)."""
+    return Response("busy; come back in a second\n", 503, {"Retry-After": "1"}, content_type="text/plain")
+
+
+def _refused(error: HTTPException, metrics: Metrics) -> Response:
+    status = error.code or 500
+    metrics.refused.labels(status).inc()
+    headers = {"Allow": "POST"} if status == 405 else {}  # noqa: PLR2004 - as HTTP has it
+    return Response(f"{error.description}\n", status, headers, content_type="text/plain; charset=utf-8")

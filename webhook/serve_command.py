@@ -1,0 +1,250 @@
+"""`gangcheck serve` and `gangcheck registration`: options to a configuration, and the server put together from it.
+
+Nothing is imported here that `gangcheck --help` does not need: the server's packages take a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import click
+
+from webhook.errors import BadConfig
+
+if TYPE_CHECKING:
+    from webhook.config import Config
+    from webhook.rule import Rule
+    from webhook.settings import Table
+
+V = TypeVar("V")
+
+_CONFIG = click.option(
+    "--config", "config_file", metavar="FILE", type=click.Path(), help="The policy file, as .gangcheck.yaml."
+)
+_STACK = click.option(
+    "--stack",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="What holds in the installation, as under stack in the configuration: hami=2.10, operators.kuberay=true.",
+)
+
+
+def _flag(section: str, key: str, *names: str, **options: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - click's own
+    """An option for a key of the policy file; it is read as the file would be."""
+    help_text = f"{options.pop('help')}  [{section}.{key}]"
+    return click.option(*names, f"{section}__{key}", help=help_text, default=None, **options)
+
+
+_FLAGS: Sequence[Callable[[Any], Any]] = (
+    _flag("server", "listen", "--listen", metavar="ADDRESS:PORT", help="Where the webhooks are, over TLS."),
+    _flag("server", "probes", "--probes", metavar="ADDRESS:PORT", help="Where /healthz, /readyz and /metrics are."),
+    _flag("server", "tlsCert", "--tls-cert", metavar="FILE", help="The certificate with its chain, PEM."),
+    _flag("server", "tlsKey", "--tls-key", metavar="FILE", help="The certificate's private key, PEM."),
+    _flag(
+        "server",
+        "tlsNames",
+        "--tls-name",
+        metavar="NAME",
+        multiple=True,
+        help="Name or address of the certificate that the server makes where none is given; several may be.",
+    ),
+    _flag("server", "caOut", "--ca-out", metavar="FILE", help="Write the certificate of the server's own CA here."),
+    _flag("server", "threads", "--threads", type=int, help="Threads that answer reviews."),
+    _flag("server", "maxInFlight", "--max-in-flight", type=int, help="Reviews at once; more are told to come back."),
+    _flag("server", "drainSeconds", "--drain-seconds", type=int, help="How long to go on after SIGTERM, unready."),
+    _flag("server", "graceSeconds", "--grace-seconds", type=int, help="How long to finish what is left then."),
+    _flag("server", "keepaliveSeconds", "--keepalive-seconds", type=int, help="How long to keep idle connections."),
+    _flag("server", "index", "--index/--no-index", help="Keep an index of gangs by asking the API server."),
+    _flag("server", "kubeconfig", "--kubeconfig", metavar="FILE", help="Where the API server is."),
+    _flag("admission", "ownedPods", "--owned-pods", metavar="deny|warn", help="For Pods that have a controller."),
+    _flag(
+        "admission",
+        "suppressionsLiftDenials",
+        "--suppressions-lift-denials/--suppressions-lift-warnings",
+        help="What an ignore annotation silences.",
+    ),
+    _flag("admission", "events", "--events/--no-events", help="Tell owners of Pods by Events."),
+    _flag("inject", "taskPriority", "--task-priority", type=int, help="CUDA_TASK_PRIORITY where limits name none."),
+    _flag(
+        "inject",
+        "coreUtilizationPolicy",
+        "--core-utilization-policy",
+        metavar="POLICY",
+        help="GPU_CORE_UTILIZATION_POLICY: default, force or disable.",
+    ),
+    _flag("inject", "hideGPUs", "--hide-gpus/--no-hide-gpus", help="Hide GPUs from containers that ask for none."),
+)
+
+
+def _with_flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    for flag in reversed(_FLAGS):
+        command = flag(command)
+    return command
+
+
+@click.command(short_help="Answer the API server's admission reviews.")
+@_CONFIG
+@_STACK
+@click.option("--select", metavar="RULE,...", multiple=True, help="Only these rules; pod-group-* is a group of rules.")
+@click.option("--ignore", metavar="RULE,...", multiple=True, help="Not these rules.")
+@_with_flags
+@click.option("--print-config", is_flag=True, help="Show every setting that holds, as a policy file, and end.")
+def serve(
+    *,
+    config_file: str | None,
+    stack: tuple[str, ...],
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    print_config: bool,
+    **flags: object,
+) -> int | None:
+    """Answer the API server's admission reviews: /mutate, /validate and /validate/warn over TLS.
+
+    Every option is a key of the policy file too (in brackets), and goes before what the file says. Without --tls-cert
+    the server makes a certificate of its own. Reviews are logged on stderr, one line each. SIGTERM ends it without a
+    failed review; SIGINT at once.
+    """
+    from webhook.rules import all_rules
+
+    rules = all_rules()
+    given = {name.replace("__", "."): value for name, value in flags.items()}
+    config = configuration(config_file, rules, given, stack=stack, select=_split(select), ignore=_split(ignore))
+    if print_config:
+        from webhook.config_text import config_text
+        from webhook.console import write
+
+        return 0 if write(config_text(config), "-") else 4
+    from webhook.assembly import run
+
+    return run(config, rules)
+
+
+def _split(values: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
+
+
+def configuration(
+    file: str | None,
+    rules: Sequence[Rule],
+    flags: Mapping[str, object],
+    *,
+    stack: Sequence[str] = (),
+    select: tuple[str, ...] = (),
+    ignore: tuple[str, ...] = (),
+) -> Config:
+    """What holds: the file's settings, and over them those of the command line. Raises BadConfig.
+
+    `flags` maps `section.key` of the policy file to a value as YAML would have it, None or empty for not given.
+    """
+    from webhook import service
+    from webhook.review import Enforcement, VgpuEnv
+    from webhook.settings import read_setting, read_stack
+
+    config = _read(file, rules)
+    _check_rules((*select, *ignore), rules)
+    for setting in stack:
+        config = config._replace(stack=read_stack(read_setting(setting), config.stack))
+    server = _over(config.server or service.Server(), service.SERVER, flags, "server")
+    if bool(server.tls_cert) != bool(server.tls_key):
+        raise BadConfig("a certificate and its key come together: --tls-cert and --tls-key")
+    return config._replace(
+        select=select or config.select,
+        ignore=ignore if select else (*config.ignore, *ignore),
+        server=server,
+        enforcement=_over(config.enforcement or Enforcement(), service.ADMISSION, flags, "admission"),
+        env=_over(config.env or VgpuEnv(), service.INJECT, flags, "inject"),
+    )
+
+
+def _read(file: str | None, rules: Sequence[Rule]) -> Config:
+    from webhook import sources
+    from webhook.config import Config, read_config
+
+    if not file:
+        return Config()
+    return read_config(sources.read_text(file), sources.shown(file), [rule.name for rule in rules])
+
+
+def _check_rules(names: Sequence[str], rules: Sequence[Rule]) -> None:
+    from webhook.config import unknown_rule
+
+    for name in names:
+        fault = unknown_rule(name, [rule.name for rule in rules])
+        if fault:
+            raise BadConfig(fault)
+
+
+def _over(value: V, table: Table, flags: Mapping[str, object], section: str) -> V:
+    """A section of the file with the command line's settings over it."""
+    from webhook.settings import Wrong, fields
+
+    prefix = f"{section}."
+    given = {
+        key.removeprefix(prefix): list(item) if isinstance(item, tuple) else item
+        for key, item in flags.items()
+        if key.startswith(prefix) and item not in (None, ())
+    }
+    try:
+        return replace(value, **fields(given, (), table))  # type: ignore[type-var] # all three are dataclasses
+    except Wrong as wrong:
+        raise BadConfig(f"{prefix}{'.'.join(map(str, wrong.path))}: {wrong}") from None
+
+
+@click.command(short_help="Print both webhook configurations.")
+@_CONFIG
+@_STACK
+@click.option("--namespace", metavar="NAME", default="gangcheck", show_default=True, help="Of our Service.")
+@click.option("--service", metavar="NAME", default="gangcheck", show_default=True, help="Our Service.")
+@click.option("--port", type=click.IntRange(1, 65535), default=443, show_default=True, help="The Service's port.")
+@click.option("--url", metavar="URL", default="", help="Register this URL and no Service: https://127.0.0.1:8443.")
+@click.option(
+    "--ca-file", metavar="FILE", type=click.Path(), help="The authority that the API server is to trust, PEM."
+)
+@click.option(
+    "--exclude-namespace",
+    "excluded",
+    metavar="NAME",
+    multiple=True,
+    default=("hami-system",),
+    show_default=True,
+    help="A namespace that never reaches us, beside Kubernetes' own and ours: HAMi's. Several may be given.",
+)
+@click.option(
+    "--failure-policy",
+    type=click.Choice(["Ignore", "Fail"]),
+    default="Ignore",
+    show_default=True,
+    help="Of /validate: what happens where no verdict can be had.",
+)
+def registration(
+    *,
+    config_file: str | None,
+    stack: tuple[str, ...],
+    ca_file: str | None,
+    excluded: tuple[str, ...],
+    failure_policy: Literal["Ignore", "Fail"],
+    namespace: str,
+    service: str,
+    port: int,
+    url: str,
+) -> int:
+    """Print the MutatingWebhookConfiguration and the ValidatingWebhookConfiguration that fit the stack, as YAML.
+
+    Only objects with a GPU or a gang reach the server; namespaces are picked by their label gangcheck.io/mode:
+    enforce (also without it), warn or off.
+    """
+    import yaml
+
+    from webhook import sources
+    from webhook.console import write
+    from webhook.registration import Options, Reach, configurations
+    from webhook.review import Enforcement
+    from webhook.rules import all_rules
+
+    config = configuration(config_file, all_rules(), {}, stack=stack)
+    reach = Reach(url, namespace, service, port, sources.read_text(ca_file).encode() if ca_file else b"")
+    events = (config.enforcement or Enforcement()).events
+    both = configurations(config.stack, Options(reach, excluded, failure_policy, events=events))
+    return 0 if write(yaml.safe_dump_all(both, sort_keys=False, width=120), "-") else 4
