@@ -1,0 +1,142 @@
+"""AdmissionReview as JSON: the body of a call to a Request, an Answer to the body of the reply.
+
+What stands around the object is judged strictly, since only an API server writes it; the object itself may be any
+JSON object, and fields that nobody asks for are ignored.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from webhook.errors import BadReview
+from webhook.manifest.exact import DEPTH
+from webhook.model import dig
+from webhook.review import Answer, Body, Request
+
+_VERSIONS = ("admission.k8s.io/v1", "admission.k8s.io/v1beta1")
+_SHOWN = 40
+_DENIED = 403
+"""HTTP status for the client. The API server makes 400 of anything below that (apiserver webhook/errors)."""
+
+
+def decode(body: bytes) -> Request:
+    """The request in a body of either version. Raises BadReview where it is none, and says what is wrong."""
+    review = _read(body)
+    if not isinstance(review, dict) or review.get("kind") != "AdmissionReview":
+        raise BadReview(f"this is no AdmissionReview: kind is {_shown(dig(review, 'kind'))}")
+    version = review.get("apiVersion")
+    if version not in _VERSIONS:
+        raise BadReview(f"apiVersion is {_shown(version)}; known are {' and '.join(_VERSIONS)}")
+    if not isinstance(review.get("request"), dict):
+        raise BadReview(f"request is {_shown(review.get('request'))}; an AdmissionReview to answer has an object there")
+    return _request(str(version), review["request"])
+
+
+def _request(version: str, request: Body) -> Request:
+    return Request(
+        uid=_text(request, "uid", needed=True),
+        review=version,
+        operation=_text(request, "operation", needed=True),
+        group=_text(request, "kind", "group"),
+        version=_text(request, "kind", "version"),
+        kind=_text(request, "kind", "kind", needed=True),
+        resource=_text(request, "resource", "resource", needed=True),
+        subresource=_text(request, "subResource"),
+        name=_text(request, "name"),
+        namespace=_text(request, "namespace"),
+        user=_text(request, "userInfo", "username"),
+        dry_run=_switch(request, "dryRun"),
+        object=_object(request, "object"),
+        old_object=_object(request, "oldObject"),
+    )
+
+
+def _read(body: bytes) -> object:
+    try:
+        review = json.loads(body, parse_constant=_no_number)
+    except RecursionError:
+        raise _too_deep() from None
+    except ValueError as error:
+        raise BadReview(f"the body is no JSON: {error}") from None
+    if body.count(b"{") + body.count(b"[") > DEPTH and _is_deep(review):
+        raise _too_deep()
+    return review
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number to JSON")
+
+
+def _too_deep() -> BadReview:
+    return BadReview(f"the body has more than {DEPTH} objects and lists inside each other")
+
+
+def _is_deep(value: object) -> bool:
+    """Level by level, not by recursion: what comes later copies and walks the object."""
+    level: list[Any] = [value]
+    for _ in range(DEPTH + 1):
+        inside = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [item for items in inside for item in items if isinstance(item, dict | list)]
+        if not level:
+            return False
+    return True
+
+
+def _text(request: Body, *path: str, needed: bool = False) -> str:
+    value = dig(request, *path)
+    if value is None and not needed:
+        return ""
+    if not isinstance(value, str) or (needed and not value):
+        raise BadReview(f"request.{'.'.join(path)} is {_shown(value)}; wanted is text")
+    return value
+
+
+def _switch(request: Body, key: str) -> bool:
+    value = request.get(key)
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    raise BadReview(f"request.{key} is {_shown(value)}; wanted is true or false")
+
+
+def _object(request: Body, key: str) -> Body | None:
+    value = request.get(key)
+    if value is None or isinstance(value, dict):
+        return value
+    raise BadReview(f"request.{key} is {_shown(value)}; wanted is an object")
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "missing"
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    text = json.dumps(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def encode(request: Request, answer: Answer) -> Mapping[str, object]:
+    """The review that answers a request, in the version in which it came. v1beta1 has the same fields."""
+    response: dict[str, object] = {"uid": request.uid, "allowed": answer.allowed}
+    if not answer.allowed:
+        response["status"] = {
+            "status": "Failure",
+            "message": answer.message,
+            "reason": "Forbidden",
+            "code": _DENIED,
+        }
+    if answer.patch and answer.allowed:
+        response["patchType"] = "JSONPatch"
+        response["patch"] = _patch(answer)
+    if answer.warnings:
+        response["warnings"] = list(answer.warnings)
+    if answer.audit:
+        response["auditAnnotations"] = dict(answer.audit)
+    return {"apiVersion": request.review, "kind": "AdmissionReview", "response": response}
+
+
+def _patch(answer: Answer) -> str:
+    steps = [{"op": each.op, "path": each.path, "value": each.value} for each in answer.patch]
+    return base64.b64encode(json.dumps(steps, separators=(",", ":")).encode()).decode("ascii")
