@@ -27,6 +27,8 @@ Clock = Callable[[], float]
 STALE_AFTER = 90.0
 """Seconds without a sign of life, after which nothing is known: a watch is given up after 70 s of silence."""
 
+BUG_WAIT = 30.0
+
 _AS = "application/json;as={};v=v1;g=meta.k8s.io"
 _log = logging.getLogger(__name__)
 
@@ -125,7 +127,7 @@ class Index:
                     take(news, self._clock())
             except Exception:  # noqa: BLE001 - see above
                 _log.exception("the watch of %s met a bug and starts anew", resource.name)
-                self._over.wait(30)
+                self._over.wait(BUG_WAIT)
 
     def _take_pod(self, news: News[Member], now: float) -> None:
         fresh = count(Members(), news) if isinstance(news, Listed) else None
