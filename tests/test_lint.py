@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from webhook import lint
 from webhook.config import Config
+from webhook.kinds import TABLE
 from webhook.manifest import Chunk, concerns, cut, read
 from webhook.result import Result
 from webhook.rule import Severity
@@ -147,3 +148,9 @@ def test_fingerprints_do_not_move_with_the_lines_above() -> None:
 def test_a_chunk_that_is_no_business_of_ours_is_not_read() -> None:
     service = Chunk(b"apiVersion: v1\nkind: Service\nmetadata: {name: a}\n", 1)
     assert not concerns(service, lint.WORDS)
+
+
+def test_every_kind_that_is_our_business_has_a_word() -> None:
+    kinds = [(group, kind) for group, found in TABLE.items() for kind in found]
+    words = [word.decode() for word in lint.WORDS]
+    assert [each for each in kinds if not any(word in part for word in words for part in each)] == []

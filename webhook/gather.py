@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -175,6 +174,8 @@ def _near(name: str, candidates: list[str]) -> tuple[str, ...]:
     """Names a slip of the pen away. Numbers at the end tell gangs apart (`run-1`, `run-2`) and are no slip."""
     if len(candidates) > NEAR_MISSES_AT_MOST:
         return tuple(sorted(other for other in candidates if _bare(other) == _bare(name)))
+    import difflib
+
     close = difflib.get_close_matches(name, candidates, n=3, cutoff=0.75)
     return tuple(other for other in close if _letters(other) != _letters(name) or _bare(other) == _bare(name))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,19 +9,23 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import chain
 from posixpath import dirname
+from typing import TYPE_CHECKING
 
-from webhook import sources, suppress
+from webhook import sources
 from webhook.config import Config, is_excluded, is_ignored, policy
 from webhook.errors import Unreadable
 from webhook.gather import gather
+from webhook.kinds import GROUPS, STEMS
 from webhook.manifest import Chunk, Document, Span, Templated, concerns, cut, read, span, written
 from webhook.model import Path, Place, Subject
 from webhook.parse import parse
-from webhook.policy import Failure, evaluate
+from webhook.policy import Failure, Policy, Verdict, evaluate
 from webhook.result import Located, Note, NotRead, Result, Skipped, Spot, Summary
 from webhook.rule import Finding, Rule, Severity
 from webhook.stack import Stack
-from webhook.suppress import Silencer
+
+if TYPE_CHECKING:
+    from webhook.suppress import Silencer
 
 Progress = Callable[[int, int], None]
 """Called with (files done, files in all)."""
@@ -35,27 +38,18 @@ _BREAK = re.compile(r"\r\n|\r|\n")
 
 WORDS = (
     b"ontainers",
-    b"Pod",
     b"pod-group",
     b"podgroup",
     b"scheduling.",
-    b"Deployment",
-    b"Set",
-    b"ReplicationController",
-    b"Job",
-    b"Ray",
-    b"Spark",
-    b"Runtime",
-    b"Workflow",
-    b"Rollout",
     b"kustomiz",
     b"gangcheck",
+    *map(str.encode, STEMS + GROUPS),
 )
 """A document concerns us only if it holds one of these: Pods and their templates have containers, and whatever
 else is judged names a kind, a key or an API group of this list."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Run:
     """What has been read so far. The one mutable value of a run; it never leaves this module."""
 
@@ -148,7 +142,10 @@ def _parse(name: str, document: Document, state: _Run) -> None:
         state.skipped.append(Skipped(name, document.line, parsed.skipped))
     if not parsed.subjects and "gangcheck" not in document.text:
         return
-    state.silencers.extend(suppress.collect(len(state.documents), document))
+    if "gangcheck" in document.text:
+        from webhook import suppress
+
+        state.silencers.extend(suppress.collect(len(state.documents), document))
     state.subjects.extend(parsed.subjects)
     state.files.append(name)
     state.documents.append(document)
@@ -159,19 +156,26 @@ def _judge(state: _Run, config: Config, rules: tuple[Rule, ...]) -> Result:
     gathered = gather(state.subjects, folders=folders, whole=config.whole)
     chosen = policy(config, rules)
     verdict = evaluate(chain(state.subjects, gathered), chosen, config.stack)
+    if not state.silencers:
+        return _result(state, list(_locate(verdict.findings, state)), verdict.failures, 0, config)
+    return _silence(state, verdict, config, rules, chosen)
+
+
+def _silence(state: _Run, verdict: Verdict, config: Config, rules: tuple[Rule, ...], chosen: Policy) -> Result:
+    """Leave out what is silenced, and say what silences nothing; that may be silenced in its turn."""
+    from webhook import suppress
+
     known, ran = {rule.name for rule in rules}, {rule.name for rule in chosen.rules}
     outcome = suppress.apply(_locate(verdict.findings, state), state.silencers, known, ran)
     state.comments.update(outcome.spans)
     remarks = evaluate(outcome.subjects, chosen, config.stack)
     after = suppress.apply(_locate(remarks.findings, state), state.silencers, known, ran)
-    located = [
-        item for item in (*outcome.kept, *after.kept) if not is_ignored(config, item.spot.file, item.finding.rule)
-    ]
     failures = (*verdict.failures, *remarks.failures)
-    return _result(state, located, failures, outcome.silenced + after.silenced)
+    return _result(state, [*outcome.kept, *after.kept], failures, outcome.silenced + after.silenced, config)
 
 
-def _result(state: _Run, located: list[Located], failures: tuple[Failure, ...], silenced: int) -> Result:
+def _result(state: _Run, found: list[Located], failures: tuple[Failure, ...], silenced: int, config: Config) -> Result:
+    located = [item for item in found if not is_ignored(config, item.spot.file, item.finding.rule)]
     located.sort(key=_order)
     counts = Counter(item.severity for item in located)
     summary = Summary(
@@ -202,10 +206,16 @@ def _locate(findings: Iterable[Finding], state: _Run) -> Iterator[Located]:
     for finding in sorted(findings, key=_document):  # each document is read for places once
         identity = _identity(finding, state)
         seen[identity] += 1
-        digest = hashlib.sha256(f"{identity}|{seen[identity]}".encode()).hexdigest()[:24]
+        digest = _digest(f"{identity}|{seen[identity]}")
         notes = tuple(Note(_spot(related.place, state), related.label) for related in finding.related)
         severity = finding.severity or Severity.INFO
         yield Located(finding, severity, _spot(finding.place, state), digest, notes)
+
+
+def _digest(text: str) -> str:
+    import hashlib
+
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
 def _document(finding: Finding) -> int:

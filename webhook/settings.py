@@ -6,7 +6,6 @@ key to the field it fills and its reader; whoever adds a setting adds a line to 
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -73,6 +72,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?`, or nothing where no known word is near."""
     words = {other.lower(): other for other in known}
     asked = word.lower().replace("_", "-")
+    import difflib
+
     close = difflib.get_close_matches(asked, words, n=1, cutoff=0.85) or difflib.get_close_matches(asked, words)
     return f"; did you mean {' or '.join(repr(words[other]) for other in close)}?" if close else ""
 

@@ -40,7 +40,7 @@ Found = Source | Skipped | NotRead
 Exclude = Callable[[str], bool]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Walk:
     """What has been visited, by real path, and the links that wait until everything without a link is visited: a
     file has its own name in reports, not a link's."""

@@ -10,7 +10,22 @@ from webhook.kinds.shapes import shaped_like_templates
 from webhook.kinds.template import Template, items
 from webhook.model import Path
 
-__all__ = ["Template", "embedded", "is_left_alone", "known_kinds", "shaped_like_templates", "templates"]
+__all__ = [
+    "GROUPS",
+    "STEMS",
+    "TABLE",
+    "Template",
+    "embedded",
+    "is_left_alone",
+    "known_kinds",
+    "shaped_like_templates",
+    "templates",
+]
+
+STEMS = ("Pod", "Deployment", "Set", "ReplicationController", "Job", "Ray", "Spark", "Runtime", "Workflow", "Rollout")
+"""The kind or the API group of every object that is our business holds one of these, or of GROUPS."""
+
+GROUPS = ("serving.k", "codeflare.dev")
 
 Finder = Callable[[Mapping[str, object]], tuple[Template, ...]]
 

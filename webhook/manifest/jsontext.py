@@ -30,10 +30,6 @@ class NotJson(ValueError):  # noqa: N818 - says what the text is
     """The text does not follow JSON's rules; it may still be a YAML flow collection."""
 
 
-def looks_like_json(text: str) -> bool:
-    return text.lstrip(" \t\r\n")[:1] in {"{", "["}
-
-
 def values(text: str) -> list[tuple[int, int, object, bool]]:
     """All values of a text that holds nothing but JSON: start, end, value, and whether a key is written twice."""
     found: list[tuple[int, int, object, bool]] = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from webhook.manifest import exact
 from webhook.manifest.reading import is_json, span_at, tree
 from webhook.manifest.values import Document, Node, Span
 from webhook.model import Path
@@ -82,6 +81,8 @@ def _bounds(text: str, node: Node) -> tuple[int, int]:
 
 def _gaps(text: str) -> Iterator[tuple[int, int]]:
     """What stands between the scalars of a YAML text: there, every `#` begins a comment."""
+    from webhook.manifest import exact
+
     last = 0
     for start, end, style in exact.scalar_places(text):
         yield last, start

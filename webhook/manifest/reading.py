@@ -1,4 +1,7 @@
-"""A chunk of bytes to documents: JSON by JSON's rules, plain YAML by the quick reader, the rest exactly."""
+"""A chunk of bytes to documents: JSON by JSON's rules, plain YAML by the quick reader, the rest exactly.
+
+The exact readers are imported when a text needs one: plain manifests, which most are, start faster without.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from functools import lru_cache
 from typing import NoReturn
 
 from webhook.errors import Unreadable
-from webhook.manifest import exact, jsontext, quick, templates
+from webhook.manifest import quick
 from webhook.manifest.cutting import LIMIT
 from webhook.manifest.decoding import decode
 from webhook.manifest.lines import place
@@ -36,18 +39,26 @@ def read(chunk: Chunk) -> tuple[Document, ...]:
 @lru_cache(maxsize=4)
 def tree(text: str) -> Tree | None:
     """A document's value and where each part stands. A few are kept: one document has several findings."""
+    from webhook.manifest import exact, jsontext
+
     return jsontext.scan(text) if is_json(text) else exact.build(text)
 
 
 def is_json(text: str) -> bool:
     """Whether a document's text was read by JSON's rules."""
-    if not jsontext.looks_like_json(text):
+    if not _looks_like_json(text):
         return False
+    from webhook.manifest import jsontext
+
     try:
         jsontext.values(text)
     except jsontext.NotJson:
         return False
     return True
+
+
+def _looks_like_json(text: str) -> bool:
+    return text.lstrip(" \t\r\n")[:1] in {"{", "["}
 
 
 def span_at(document_line: int, document_column: int, text: str, start: int, end: int) -> Span:
@@ -71,11 +82,9 @@ def _text(chunk: Chunk) -> tuple[str, int]:
 
 
 def _documents(text: str, line: int) -> tuple[Document, ...]:
-    if jsontext.looks_like_json(text):
-        try:
-            return _json(text, line)
-        except jsontext.NotJson:
-            pass
+    found = _json(text, line) if _looks_like_json(text) else None
+    if found is not None:
+        return found
     if not text or text.isspace():
         return ()
     value = quick.load(text)
@@ -84,8 +93,14 @@ def _documents(text: str, line: int) -> tuple[Document, ...]:
     return _exact(text, line)
 
 
-def _json(text: str, line: int) -> tuple[Document, ...]:
-    values = jsontext.values(text)
+def _json(text: str, line: int) -> tuple[Document, ...] | None:
+    """The documents of a JSON text, or None where it is none: a flow mapping of YAML begins alike."""
+    from webhook.manifest import jsontext
+
+    try:
+        values = jsontext.values(text)
+    except jsontext.NotJson:
+        return None
     if len(values) == 1:
         _start, _end, data, twice = values[0]
         return (_document(text, line, 1, data, twice=twice),)
@@ -97,11 +112,17 @@ def _json(text: str, line: int) -> tuple[Document, ...]:
 
 
 def _document(text: str, line: int, column: int, data: object, *, twice: bool) -> Document:
-    duplicates = _duplicates(jsontext.scan(text), text, line, column) if twice else ()
+    duplicates: tuple[Duplicate, ...] = ()
+    if twice:
+        from webhook.manifest import jsontext
+
+        duplicates = _duplicates(jsontext.scan(text), text, line, column)
     return Document(text, line, data, duplicates, column)
 
 
 def _exact(text: str, line: int) -> tuple[Document, ...]:
+    from webhook.manifest import exact, templates
+
     try:
         found = exact.build(text)
     except Unreadable as error:

@@ -6,8 +6,6 @@ sigs.k8s.io/yaml goyaml.v2/resolve.go `resolve` and yaml.go `convertToJSONableOb
 
 from __future__ import annotations
 
-import base64
-import binascii
 import math
 import re
 import struct
@@ -143,6 +141,9 @@ def _finite(text: str) -> float | str:
 
 
 def _binary(text: str) -> str:
+    import base64
+    import binascii
+
     try:
         # Go's decoder skips line breaks only, and JSON puts U+FFFD for what is no UTF-8.
         raw = base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True)

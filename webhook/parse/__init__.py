@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from webhook.kinds import Template, embedded, is_left_alone, known_kinds, shaped_like_templates, templates
+from webhook.kinds import STEMS, Template, embedded, is_left_alone, known_kinds, shaped_like_templates, templates
 from webhook.model import (
     Malformed,
     Path,
@@ -73,7 +72,7 @@ def parse(
         return Parsed(skipped="kustomization")
     reading = _Reading(document, namespace or stack.default_namespace, written, [], [], [])
     _read(data, (), reading)
-    if duplicates:
+    if duplicates and reading.ours:
         reading.subjects.extend(_repeated(duplicates, reading.seen))
     return Parsed(tuple(reading.subjects), len(reading.seen), tuple(reading.ours))
 
@@ -135,14 +134,19 @@ def _read_object(body: dict[str, object], prefix: Path, reading: _Reading) -> No
 
 
 def _read_stranger(body: dict[str, object], ref: Ref, reading: _Reading) -> None:
-    """A kind that the table does not have: a slip of the pen, or a custom resource that may hold templates."""
+    """A kind that the table does not have: a custom resource that may hold templates, or a slip of the pen.
+
+    Only what holds Pod templates, or is called nearly as a kind that does, is our business.
+    """
     known = known_kinds(ref.api_version)
     if ref.kind in known:
         return
-    near = tuple(difflib.get_close_matches(ref.kind, known, n=3, cutoff=_ALIKE))
-    if near:
-        reading.subjects.append(StrangeKind(ref, near))
     found = shaped_like_templates(body)
+    if found or any(stem in ref.kind for stem in STEMS):
+        import difflib
+
+        near = tuple(difflib.get_close_matches(ref.kind, known, n=3, cutoff=_ALIKE))
+        reading.subjects.extend([StrangeKind(ref, near)] if near else ())
     if found:
         reading.ours.append(ref)
         _read_templates(body, ref, found, _NO_TEXTS, reading, sound=False)

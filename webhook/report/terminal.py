@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from bisect import bisect_left, bisect_right
 
 TAB = 4
@@ -81,6 +80,8 @@ def _cell(character: str, cell: int) -> tuple[str, int]:
 def _width(character: str) -> int:
     if character.isascii():
         return 1
+    import unicodedata
+
     if unicodedata.category(character) in {"Mn", "Me"}:
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 
 from webhook.model import PodGroup
@@ -57,6 +56,8 @@ def _misspelt(group: PodGroup) -> str:
     """The key that was meant to be minMember, if there is one that looks like it."""
     for key in group.fields:
         bare = key.lower().replace("_", "").replace("-", "")
+        import difflib
+
         near = difflib.get_close_matches(bare, ["minmember"], n=1, cutoff=0.8)
         if key != "minMember" and (bare in _MEANT or near):
             return key

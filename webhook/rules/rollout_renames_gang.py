@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
-from fractions import Fraction
 
 from webhook.gangkeys import waiting
 from webhook.model import GROUP_LABEL, Gang, Pod, Workload, dig
@@ -88,12 +86,13 @@ def _new_at_once(pod: Pod, workload: Workload) -> int | None:
     gone = _share(dig(strategy, "rollingUpdate", "maxUnavailable"), replicas)
     if surge is None or gone is None:
         return None
-    return min(replicas, max(1, math.ceil(surge) + math.floor(gone)))
+    return min(replicas, max(1, -(-surge // 100) + gone // 100))
 
 
-def _share(value: object, replicas: int) -> Fraction | None:
-    """A number of Pods or a percentage of the replicas, 25 % where nothing is said; None for what is neither."""
+def _share(value: object, replicas: int) -> int | None:
+    """Hundredths of Pods: a number of them, or a percentage of the replicas, 25 % where nothing is said. None for
+    what is neither. A surge is rounded up, what may be missing is rounded down (Kubernetes' own rule)."""
     if isinstance(value, int):
-        return Fraction(value)
+        return value * 100
     match = re.fullmatch(r"(\d+)%", "25%" if value is None else str(value))
-    return Fraction(int(match[1]) * replicas, 100) if match else None
+    return int(match[1]) * replicas if match else None
