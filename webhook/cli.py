@@ -5,6 +5,7 @@ Nothing is imported here that a command may not need: `gangcheck --help` and she
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -245,6 +246,7 @@ def lint(
     from webhook.lint import run
     from webhook.rules import all_rules
 
+    gc.set_threshold(200_000)  # a run makes many values and hardly a cycle: looking for them often costs a tenth of it
     if config_file and no_config:
         raise click.UsageError("--config and --no-config exclude each other")
     targets = _targets(format_, outputs)

@@ -33,13 +33,15 @@ def rollout_renames_gang(gang: Gang, stack: Stack) -> Iterator[Finding]:
     Said only where the group's name holds the tag of the template's image or the value of its version label.
     """
     wanted = quorum(gang)
-    if gang.group is None or wanted is None or not waiting(gang, stack):
-        return
     deployments = {workload.ref: workload for workload in gang.workloads if workload.ref.kind == "Deployment"}
+    if not deployments or gang.group is None or wanted is None or not waiting(gang, stack):
+        return
     for pod in counted(gang):
         workload = deployments.get(pod.ref)
+        if workload is None:
+            continue
         release = _release_in(pod)
-        new = _new_at_once(pod, workload) if workload else None
+        new = _new_at_once(pod, workload)
         if not release or new is None or new >= wanted:
             continue
         yield Finding(
