@@ -21,7 +21,7 @@ from fake_apiserver import PODS, FakeApi, kubeconfig, pod, serving, wait_for
 from kubernetes.config import incluster_config
 
 from webhook.cluster import rest
-from webhook.cluster.rest import Api, Refused, Unreachable, connect
+from webhook.cluster.rest import Api, Refused, Silent, Unreachable, connect
 from webhook.errors import BadConfig
 
 LIMIT = {"limit": "500"}
@@ -200,7 +200,7 @@ def test_silence_is_noticed(fake: FakeApi, tmp_path: Path, monkeypatch: pytest.M
     fake.silent = True
     api = connected(fake, tmp_path)
     with (
-        pytest.raises(Unreachable, match="timed out"),
+        pytest.raises(Silent, match="silent for 0 s"),
         api.lines(PODS, {"watch": "true", "resourceVersion": "0"}) as lines,
     ):
         list(lines)

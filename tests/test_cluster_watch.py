@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webhook.cluster.news import Absent, Changed, Heard, Lost, News
-from webhook.cluster.rest import Refused, Trouble, Unreachable
+from webhook.cluster.rest import Refused, Silent, Trouble, Unreachable
 from webhook.cluster.tally import Member, read_member
 from webhook.cluster.watch import read_event, turn_after, wait
 
@@ -80,6 +80,12 @@ def test_the_ordinary_end_of_a_good_watch_is_no_pause() -> None:
     turn = turn_after(None, 0, lambda: 0.5)
     assert (turn.seconds, turn.trusted) == (0, True)
     assert turn.news == Lost("the server ended it", calm=True)
+
+
+def test_silence_is_followed_by_a_new_watch_at_once() -> None:
+    turn = turn_after(Silent("silent"), 0, lambda: 0.5)
+    assert (turn.seconds, turn.trusted, turn.news) == (0, True, Lost("silent", calm=True))
+    assert turn_after(Silent("silent"), 1, lambda: 0.5).seconds > 1
 
 
 def test_a_watch_that_ends_again_at_once_is_waited_out() -> None:

@@ -33,7 +33,7 @@ class Absent(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """The watch is over, and for a while nobody listens. `calm` where that is its ordinary end."""
+    """The watch is over, and for a while nobody listens. `calm` where that is an ordinary end."""
 
     why: str
     calm: bool = False

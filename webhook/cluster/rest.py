@@ -61,6 +61,10 @@ class Unreachable(Trouble):
     """No answer, half an answer, or one that makes no sense."""
 
 
+class Silent(Unreachable):
+    """A watch was opened and then nothing came for too long: a dead line, or a server without bookmarks."""
+
+
 class Refused(Trouble):
     """The API server answered with an error. `retry_after` are the seconds that it asks for, else 0."""
 
@@ -264,6 +268,8 @@ def _split(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
         for chunk in response.stream(64 * 1024):
             *lines, rest = (rest + chunk).split(b"\n")
             yield from filter(None, lines)
+    except urllib3.exceptions.ReadTimeoutError as error:
+        raise Silent(f"silent for {WATCHING[1]:.0f} s") from error
     except _BROKEN as error:
         raise Unreachable(_line(error)) from error
 

@@ -14,7 +14,7 @@ from http import HTTPStatus
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from webhook.cluster.news import Absent, Changed, Heard, Listed, Lost, News, Opened
-from webhook.cluster.rest import LISTING, Api, Refused, Trouble, Unreachable
+from webhook.cluster.rest import LISTING, Api, Refused, Silent, Trouble, Unreachable
 from webhook.model import dig
 
 T = TypeVar("T")
@@ -93,7 +93,8 @@ def turn_after(trouble: Trouble | None, failures: int, dice: Dice, *, optional: 
     if optional and status == HTTPStatus.NOT_FOUND:
         return Turn(Absent(), ABSENT_WAIT * (2 + 2 * dice()) / 3, 0, trusted=False)
     gone = status == HTTPStatus.GONE
-    calm = not failures and (trouble is None or gone)
+    # Where a resource has not changed since the API server's start there are no bookmarks: silence is ordinary.
+    calm = not failures and (trouble is None or gone or isinstance(trouble, Silent))
     seconds = 0 if calm else wait(failures, dice, trouble)
     trusted = not gone and failures + 1 < _TRUSTED
     return Turn(Lost(str(trouble or "the server ended it"), calm), seconds, failures + 1, trusted)
