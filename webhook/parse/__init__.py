@@ -143,13 +143,19 @@ def _read_stranger(body: dict[str, object], ref: Ref, reading: _Reading) -> None
         return
     found = shaped_like_templates(body)
     if found or any(stem in ref.kind for stem in STEMS):
-        import difflib
-
-        near = tuple(difflib.get_close_matches(ref.kind, known, n=3, cutoff=_ALIKE))
+        near = _near(ref.kind, known)
         reading.subjects.extend([StrangeKind(ref, near)] if near else ())
     if found:
         reading.ours.append(ref)
         _read_templates(body, ref, found, _NO_TEXTS, reading, sound=False)
+
+
+def _near(kind: str, known: tuple[str, ...]) -> tuple[str, ...]:
+    """The kinds that were meant: one that differs in case only, else those spelt nearly so."""
+    import difflib
+
+    same = tuple(other for other in known if other.lower() == kind.lower())
+    return same or tuple(difflib.get_close_matches(kind, known, n=3, cutoff=_ALIKE))
 
 
 def _hold(body: dict[str, object], ref: Ref, reading: _Reading) -> tuple[Ref, Texts, bool]:

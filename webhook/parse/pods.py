@@ -30,7 +30,7 @@ def read_pod(body: Mapping[str, object], ref: Ref, template: Template, mended: T
     native, native_path = (
         _native(spec, template.spec) if "schedulingGroup" in spec or "workloadRef" in spec else _NO_GROUP
     )
-    scheduler = _text(spec.get("schedulerName"))
+    scheduler = _entry(spec, "schedulerName", template.spec, mended)
     if not scheduler and template.defaults:
         scheduler = _text(dig(body, *template.defaults, "schedulerName"))
     is_pod = ref.kind == "Pod" and not ref.group
@@ -44,8 +44,8 @@ def read_pod(body: Mapping[str, object], ref: Ref, template: Template, mended: T
         labels,
         annotations,
         scheduler,
-        _text(spec.get("priorityClassName")),
-        _text(spec.get("nodeName")),
+        _entry(spec, "priorityClassName", template.spec, mended),
+        _entry(spec, "nodeName", template.spec, mended),
         _gates(spec) if "schedulingGates" in spec else (),
         native,
         native_path,
@@ -72,6 +72,14 @@ def _at(body: Mapping[str, object], path: Path) -> Mapping[str, object]:
 
 def _text(value: object) -> str:
     return value if type(value) is str else ""
+
+
+def _entry(holder: Mapping[str, object], key: str, at: Path, mended: Texts) -> str:
+    """The text under a key, or what is written there where YAML made no text of it; empty for none."""
+    value = holder.get(key)
+    if type(value) is str:
+        return value
+    return mended.get((*at, key), "") if mended else ""
 
 
 def _texts(value: object, path: Path, mended: Texts, *, sound: bool) -> Mapping[str, str]:
@@ -163,8 +171,8 @@ def _container(item: dict[str, object], path: Path, role: Role, mended: Texts) -
         limits, requests = resources.get("limits"), resources.get("requests")
     env = item.get("env")
     return Container(
-        _text(item.get("name")),
-        _text(item.get("image")),
+        _entry(item, "name", path, mended),
+        _entry(item, "image", path, mended),
         role,
         path,
         limits if type(limits) is dict else _NOTHING,
