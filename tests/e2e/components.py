@@ -12,7 +12,7 @@ from certificates import service_account_key
 SCHEDULER = "system:kube-scheduler"
 
 # Users without any rights, for tests that need some. Tokens are read once, at the start of the API server.
-USERS = ("alice", "bob", "carol", "dave")
+USERS = ("alice", "bob", "carol", "dave", "gangcheck")
 
 # Without node-lifecycle, pod-gc and taint-eviction: hand-made Nodes have no heartbeat and would be drained.
 CONTROLLERS = (

@@ -11,6 +11,7 @@ import controlplane
 import hami
 import hooks
 import pytest
+import server
 from apiserver import ControlPlane
 
 LOGS = pytest.StashKey[Path]()
@@ -52,6 +53,24 @@ def namespace(control: ControlPlane) -> Iterator[str]:
     apiserver.remove_namespace(control, name)
 
 
+@pytest.fixture(scope="session")
+def server_account(control: ControlPlane) -> ControlPlane:
+    """The control plane as the admission server's own account sees it."""
+    return server.prepare(control)
+
+
+@pytest.fixture(scope="module")
+def gangcheck(
+    control: ControlPlane, server_account: ControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[server.Server]:
+    """The admission server, registered: in this module whatever has a GPU or a gang passes it."""
+    with (
+        server.serving(server_account, tmp_path_factory.mktemp("server")) as started,
+        server.registered(control, *server.registration(started)),
+    ):
+        yield started
+
+
 @pytest.fixture
 def hami_webhook(control: ControlPlane, tmp_path: Path) -> Iterator[hooks.Hook]:
     """HAMi's webhook, played, before every Pod that is created; gone after the test."""
@@ -60,6 +79,10 @@ def hami_webhook(control: ControlPlane, tmp_path: Path) -> Iterator[hooks.Hook]:
         hooks.registered(control, hami.registration(hook.client_config), hook),
     ):
         yield hook
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "e2e_slow: takes long; run by make e2e-slow")
 
 
 @pytest.hookimpl(wrapper=True)
