@@ -178,7 +178,16 @@ def test_a_replica_set_that_an_old_deployment_makes_is_admitted() -> None:
     made["spec"]["template"]["metadata"]["labels"][LABEL] = ""
     said = answer(request(made))
     assert said.allowed
-    assert [(notice.kind, notice.name) for notice in said.notices] == [("Deployment", "train")]
+    assert [text.partition(":")[0] for text in said.warnings] == ["pod-group-empty"]
+    assert said.notices == ()  # its Pods will have it said of them, and one Event is enough
+
+
+def test_what_is_wrong_with_an_owned_workload_itself_becomes_an_event() -> None:
+    made = {**deployment(), "kind": "ReplicaSet"}
+    made["metadata"] = {**made["metadata"], "labels": {LABEL: "train"}, "ownerReferences": owned_by("Rollout", "train")}
+    said = answer(request(made))
+    assert said.allowed
+    assert [(notice.kind, notice.reason) for notice in said.notices] == [("Rollout", "PodGroupOnWorkload")]
 
 
 def test_an_operators_podgroup_is_never_denied() -> None:

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from webhook.admission.arrival import Arrival, Heard, Owner, arrive, hear
 from webhook.admission.identity import identity, is_silenced
 from webhook.admission.speech import WARNINGS_AT_MOST, denial, warning, warnings
-from webhook.model import NOTHING, Malformed, RepeatedKey, StrangeKind, Suppression, WrongScalar
+from webhook.model import NOTHING, Malformed, Pod, RepeatedKey, StrangeKind, Suppression, WrongScalar
 from webhook.policy import Policy, Verdict, evaluate
 from webhook.review import Answer, Enforcement, LookUp, Notice, Request, nothing_known
 from webhook.rule import Finding, Rule, Severity
@@ -165,9 +165,16 @@ def _notices(told: tuple[Finding, ...], case: _Case, enforcement: Enforcement) -
     request, owner = case.request, case.arrival.owner
     if owner is None or not all(owner) or request.operation != "CREATE" or request.dry_run or not enforcement.events:
         return
-    unique = {warning(finding): finding.rule for finding in told}
+    unique = {warning(finding): finding.rule for finding in told if not _comes_again(finding, case)}
     for text, rule in list(unique.items())[:WARNINGS_AT_MOST]:
         yield _notice(owner, request.namespace, rule, text)
+
+
+def _comes_again(finding: Finding, case: _Case) -> bool:
+    """Whether the Pods of an owned workload, a Deployment's ReplicaSet, will have the same said of them: one Event."""
+    if case.arrival.pod or not any(type(each) is Pod for each in case.arrival.subjects):
+        return False
+    return any(rule.name == finding.rule and Pod in rule.subjects for rule in case.policy.rules)
 
 
 def _notice(owner: Owner, namespace: str, rule: str, text: str) -> Notice:
