@@ -204,8 +204,12 @@ def faults(value: object, shape: Shape, path: Path = ()) -> Iterator[tuple[Path,
         return
     if value is not None and shape.sound(value):
         return
-    if shape.parts is None or type(value) not in shape.types or not value:
+    if shape.parts is None or type(value) not in shape.types:
         yield path, value, shape
         return
+    empty = True
     for step, part, inner in shape.parts(value):
+        empty = False
         yield from faults(part, inner, (*path, step))
+    if empty:
+        yield path, value, shape
