@@ -149,6 +149,7 @@ def test_job_set_that_starts_in_order() -> None:
     assert second is not None
     assert (second.first, second.seen) == (0, True)
     assert second.path == ("spec", "startupPolicy", "startupPolicyOrder")
+    assert second.after == ("a",)
     any_order = f"{{startupPolicy: {{startupPolicyOrder: AnyOrder}}, {TWO_JOBS.replace('ON', '')}}}"
     assert stages(any_order) == [None, None]
 
@@ -161,6 +162,13 @@ def test_job_set_whose_job_depends_on_another() -> None:
     assert (second.first, second.seen) == (0, True)
     assert second.path == ("spec", "replicatedJobs", 1, "dependsOn")
     assert "only after a" in second.why
+    assert second.after == ("a",)
+    chain = ", ".join(
+        f"{{name: {name}, dependsOn: [{{name: {on}, status: Ready}}], template: {{spec: {{template: T}}}}}}"
+        for name, on in (("b", "a"), ("c", "b"), ("d", "d"))
+    )
+    after = [stage.after for stage in stages(f"{{replicatedJobs: [{chain}]}}") if stage]
+    assert after == [("a",), ("b", "a"), ("d",)]
 
 
 def test_job_set_with_exclusive_topology() -> None:
@@ -208,10 +216,10 @@ def test_leader_worker_set_that_waits_for_its_leader() -> None:
     leader, worker = read(api, kind, ready.replace("LEADER", "leaderTemplate: T,"))
     assert leader.count.stage is None
     assert worker.count.stage is not None
-    assert (worker.count.stage.first, worker.count.stage.seen) == (0, True)
+    assert (worker.count.stage.first, worker.count.stage.seen, worker.count.stage.after) == (0, True, ("leader",))
     (both,) = read(api, kind, ready.replace("LEADER", ""))
     assert both.count.stage is not None
-    assert both.count.stage.first == 2
+    assert (both.count.stage.first, both.count.stage.after) == (2, ())
     topology = "metadata: {annotations: {leaderworkerset.sigs.k8s.io/exclusive-topology: rack}},"
     (near,) = read(api, kind, "{leaderWorkerTemplate: {size: 3, workerTemplate: T}}", topology)
     assert near.count.stage is not None
@@ -266,7 +274,7 @@ def test_mpi_job() -> None:
     waits = f"{{launcherCreationPolicy: WaitForWorkersReady, {roles.replace('REPLICAS', 'replicas: 2,')}}}"
     launcher, worker = read("kubeflow.org/v2beta1", "MPIJob", waits)
     assert launcher.count.stage is not None
-    assert (launcher.count.stage.first, launcher.count.stage.seen) == (0, True)
+    assert (launcher.count.stage.first, launcher.count.stage.seen, launcher.count.stage.after) == (0, True, ("Worker",))
     assert launcher.spec == ("spec", "mpiReplicaSpecs", "Launcher", "template", "spec")
     assert worker.count.stage is None
     assert counts((worker,)) == [("Worker", 2, 2)]

@@ -78,9 +78,10 @@ class Container(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """Why a workload's Pods are not all alive at once: later ones wait until the first `first` are up.
+    """Why Pods of a template come late: `first` of them are there at the start, the others wait.
 
-    `seen` is True where the dead-lock with one group over all stages was seen on the real controller.
+    `after` are the roles of the templates whose Pods they wait for; empty where they wait for the first ones of
+    their own. `seen` is True where the dead-lock with one group over all stages was seen on the real controller.
     `path` is the field that decides it (it may be absent: its default decides), `cure` what to write there.
     """
 
@@ -89,6 +90,7 @@ class Stage(NamedTuple):
     cure: str
     path: Path
     seen: bool = False
+    after: tuple[str, ...] = ()
 
 
 class Count(NamedTuple):

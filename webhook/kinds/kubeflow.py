@@ -57,16 +57,14 @@ _MPI = replica_specs("mpiReplicaSpecs")
 def mpi_job(body: Body) -> tuple[Template, ...]:
     """Launcher 1, workers 0 by default. In v2beta1 the launcher may wait for the workers (seen to hang, 0.6.0)."""
     found = _MPI(body)
-    if text(body, "spec", "launcherCreationPolicy") != "WaitForWorkersReady":
+    workers = tuple(template.role for template in found if template.role.lower() == "worker")
+    if not workers or text(body, "spec", "launcherCreationPolicy") != "WaitForWorkersReady":
         return found
-    return tuple(_waiting(template) if template.role.lower() == "launcher" else template for template in found)
+    return tuple(_waiting(template, workers) if template.role.lower() == "launcher" else template for template in found)
 
 
-def _waiting(launcher: Template) -> Template:
-    count = launcher.count
-    return template_at(
-        launcher.spec[:-1], Count(count.least, count.most, count.path, _WAITS_FOR_WORKERS), launcher.role
-    )
+def _waiting(launcher: Template, workers: tuple[str, ...]) -> Template:
+    return launcher._replace(count=launcher.count._replace(stage=_WAITS_FOR_WORKERS._replace(after=workers)))
 
 
 _WAITS_FOR_WORKERS = Stage(

@@ -37,7 +37,8 @@ def _spark(body: Body, at: Path, labels: Path) -> Iterator[Template]:
 
 
 def _executors(spec: Body, at: Path) -> Count:
-    stage = Stage(0, "makes the executors only from its running driver", "set minMember: 1", (*at, "executor"))
+    why = "makes the executors only from its running driver"
+    stage = Stage(0, why, "set minMember: 1", (*at, "executor"), after=("driver",))
     if not dig(spec, "dynamicAllocation", "enabled"):
         return exactly(whole(dig(spec, "executor", "instances"), 1), (*at, "executor", "instances"), stage=stage)
     bounds = mapping(spec, "dynamicAllocation")

@@ -11,6 +11,7 @@ from webhook.model import Count, Path, Stage, dig
 _TOPOLOGY = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 _NODE_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"
 _LWS_TOPOLOGY = "leaderworkerset.sigs.k8s.io/exclusive-topology"
+_LEADER = ("leader",)
 _JOBS: Path = ("spec", "replicatedJobs")
 
 
@@ -18,11 +19,17 @@ def job_set(body: Body) -> tuple[Template, ...]:
     """Each replicatedJob is `replicas` Jobs (default 1) of min(parallelism, completions) Pods."""
     jobs = items(body, *_JOBS)
     in_order = text(body, "spec", "startupPolicy", "startupPolicyOrder") == "InOrder"
-    found = []
+    waits = _waits(jobs)
+    found: list[Template] = []
     for index, job in jobs:
         at = (*_JOBS, index)
         count = _copies_of_job(job, at)
-        stage = _stage(body, job, at, count, later=in_order and index > jobs[0][0])
+        if in_order and found:
+            stage: Stage | None = _IN_ORDER._replace(after=tuple(template.role for template in found))
+        elif waits[text(job, "name")]:
+            stage = _depends(job, (*at, "dependsOn"), waits)
+        else:
+            stage = _exclusive(body, job, at, count)
         found.append(_job_template(at, job, count._replace(stage=stage)))
     return tuple(found)
 
@@ -40,21 +47,38 @@ def _job_template(at: Path, job: Body, count: Count) -> Template:
     return template_at((*at, "template", "spec", "template"), count, text(job, "name"))
 
 
-def _stage(body: Body, job: Body, at: Path, count: Count, *, later: bool) -> Stage | None:
-    """Why the Pods of one replicatedJob come late; all three were seen to hang with JobSet 0.10.1."""
-    if later:
-        path: Path = ("spec", "startupPolicy", "startupPolicyOrder")
-        why = "starts each replicatedJob only when the one before it is Ready (startupPolicyOrder InOrder)"
-        return Stage(0, why, "set startupPolicyOrder: AnyOrder", path, seen=True)
-    if job.get("dependsOn"):
-        return _depends(job, (*at, "dependsOn"))
-    return _exclusive(body, job, at, count)
+_IN_ORDER = Stage(
+    first=0,
+    why="starts each replicatedJob only when the one before it is Ready (startupPolicyOrder InOrder)",
+    cure="set startupPolicyOrder: AnyOrder",
+    path=("spec", "startupPolicy", "startupPolicyOrder"),
+    seen=True,
+)
 
 
-def _depends(job: Body, path: Path) -> Stage:
-    waits = ", ".join(text(other, "name") for _, other in items(job, "dependsOn")) or "another one"
-    why = f"starts replicatedJob {text(job, 'name')} only after {waits} (dependsOn)"
-    return Stage(0, why, "remove dependsOn, or put only one of these jobs into the gang", path, seen=True)
+def _depends(job: Body, path: Path, waits: Mapping[str, tuple[str, ...]]) -> Stage:
+    """Seen to hang with JobSet 0.10.1, for Ready and Complete alike, and with Trainer 2.1.0."""
+    name = text(job, "name")
+    why = f"starts replicatedJob {name} only after {', '.join(waits[name])} (dependsOn)"
+    cure = "remove dependsOn, or put only one of these jobs into the gang"
+    return Stage(0, why, cure, path, seen=True, after=_all_before(name, waits))
+
+
+def _waits(jobs: Iterable[tuple[int, Body]]) -> dict[str, tuple[str, ...]]:
+    """For each replicatedJob the names of those it depends on."""
+    return {text(job, "name"): tuple(text(on, "name") for _, on in items(job, "dependsOn")) for _, job in jobs}
+
+
+def _all_before(name: str, waits: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """Those that a job depends on, and those that they depend on."""
+    before: dict[str, None] = {}
+    left = list(waits.get(name, ()))
+    while left:
+        other = left.pop()
+        if other not in before:
+            before[other] = None
+            left.extend(waits.get(other, ()))
+    return tuple(before)
 
 
 def _exclusive(body: Body, job: Body, at: Path, count: Count) -> Stage | None:
@@ -81,7 +105,7 @@ def leader_worker_set(body: Body) -> tuple[Template, ...]:
     stage = _leader_first(body)
     path: Path = (*base, "size")
     if not isinstance(group.get("leaderTemplate"), Mapping):
-        stage = stage._replace(first=copies) if stage and size != 1 else None
+        stage = stage._replace(first=copies, after=()) if stage and size != 1 else None
         count = exactly(
             times(replicas, size), path if replicas == 1 else ("spec", "replicas"), stage=stage, copies=copies
         )
@@ -99,11 +123,12 @@ def _leader_first(body: Body) -> Stage | None:
     """LeaderReady was seen to hang with LWS 0.7.0; exclusive-topology is read (pod_controller.go:143,162-168)."""
     if text(body, "spec", "startupPolicy") == "LeaderReady":
         why = "makes the workers only when their leader is Ready (startupPolicy LeaderReady)"
-        return Stage(0, why, "set startupPolicy: LeaderCreated", ("spec", "startupPolicy"), seen=True)
+        path: Path = ("spec", "startupPolicy")
+        return Stage(0, why, "set startupPolicy: LeaderCreated", path, seen=True, after=_LEADER)
     if mapping(body, "metadata", "annotations").get(_LWS_TOPOLOGY):
         why = "makes the workers only when their leader has a node (exclusive-topology)"
-        path: Path = ("metadata", "annotations", _LWS_TOPOLOGY)
-        return Stage(0, why, "remove the annotation, or use no Coscheduling gang here", path)
+        path = ("metadata", "annotations", _LWS_TOPOLOGY)
+        return Stage(0, why, "remove the annotation, or use no Coscheduling gang here", path, after=_LEADER)
     return None
 
 
@@ -121,8 +146,9 @@ def training_runtime(body: Body) -> tuple[Template, ...]:
     return tuple(_steps(items(body, *base), base))
 
 
-def _steps(jobs: Iterable[tuple[int, Body]], base: Path) -> Iterable[Template]:
+def _steps(jobs: list[tuple[int, Body]], base: Path) -> Iterable[Template]:
+    waits = _waits(jobs)
     for index, job in jobs:
         at = (*base, index)
-        stage = _depends(job, (*at, "dependsOn")) if job.get("dependsOn") else None
+        stage = _depends(job, (*at, "dependsOn"), waits) if waits[text(job, "name")] else None
         yield _job_template(at, job, Count(0, None, stage=stage))

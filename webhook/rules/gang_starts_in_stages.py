@@ -54,13 +54,14 @@ def _in_one_gang(gang: Gang, stack: Stack) -> Iterator[Finding]:
 
 def _in_first_stage(members: Sequence[Pod]) -> int | None:
     """How many members exist before any of them runs; None where nobody knows, or where all start together."""
-    if not any(pod.count.stage for pod in members):
+    stages = [_stage(pod, members) for pod in members]
+    if not any(stages):
         return None
     total = 0
-    for pod in members:
+    for pod, stage in zip(members, stages, strict=True):
         most = pod.count.most
-        if pod.count.stage is not None:
-            total += pod.count.stage.first if most is None else min(pod.count.stage.first, most)
+        if stage is not None:
+            total += stage.first if most is None else min(stage.first, most)
         elif most is None:
             return None
         else:
@@ -68,11 +69,20 @@ def _in_first_stage(members: Sequence[Pod]) -> int | None:
     return total
 
 
+def _stage(pod: Pod, members: Sequence[Pod]) -> Stage | None:
+    """Why a member comes late; None where it waits only for Pods outside the gang, which start without it."""
+    stage = pod.count.stage
+    if stage is None or not stage.after:
+        return stage
+    held = any(other.ref == pod.ref and other.role in stage.after for other in members)
+    return stage if held else None
+
+
 def _by_field(members: Sequence[Pod]) -> Mapping[Place, tuple[Pod, Stage]]:
     """One member that comes later, and why, for each field that makes it so."""
     fields: dict[Place, tuple[Pod, Stage]] = {}
     for pod in members:
-        stage = pod.count.stage
+        stage = _stage(pod, members)
         if stage is not None:
             fields.setdefault(Place(pod.ref, stage.path, "key"), (pod, stage))
     return fields
@@ -80,15 +90,15 @@ def _by_field(members: Sequence[Pod]) -> Mapping[Place, tuple[Pod, Stage]]:
 
 def _made_into_a_gang(workload: Workload, stack: Stack) -> Iterator[Finding]:
     """The gang that an operator makes of a workload whose templates carry no label."""
-    staged = [pod for pod in workload.pods if pod.count.stage is not None and not stack.is_foreign(pod)]
+    ours = [pod for pod in workload.pods if not stack.is_foreign(pod)]
     operator = _gang_maker(workload, stack)
-    if not staged or not operator or any(pod.group for pod in workload.pods):
+    if not any(pod.count.stage for pod in ours) or not operator or any(pod.group for pod in workload.pods):
         return
     wanted = dig(workload.body, "spec", "runPolicy", "schedulingPolicy", "minAvailable")
     first = _in_first_stage(workload.pods)
     if isinstance(wanted, int) and first is not None and first >= wanted:
         return
-    for place, (_, stage) in _by_field(staged).items():
+    for place, (_, stage) in _by_field(ours).items():
         yield Finding(
             place,
             f"{workload.ref} {stage.why}, and {operator} makes all its Pods one gang: the first ones wait for the "
