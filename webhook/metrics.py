@@ -19,7 +19,8 @@ from prometheus_client import (
     generate_latest,
 )
 
-disable_created_metrics()  # a second series beside every counter, which tells when it was made; the library's only switch
+# Else there is a second series beside every counter, with the time at which it was made. There is no other switch.
+disable_created_metrics()  # type: ignore[no-untyped-call]
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 
