@@ -12,7 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webhook.cluster.news import Absent, Changed, Heard, Listed, Lost, News, Opened
-from webhook.cluster.tally import QUIET_AFTER, Groups, Member, Members, count, hold, is_quiet, read_group, read_member
+from webhook.cluster.tally import (
+    QUIET_AFTER,
+    Groups,
+    Member,
+    Members,
+    count,
+    hold,
+    is_growing,
+    is_quiet,
+    read_group,
+    read_member,
+)
 from webhook.model import PodGroup, Ref
 
 KEYS = st.tuples(st.sampled_from(["a", "b"]), st.sampled_from(["g", "h", ""]))
@@ -161,3 +172,17 @@ def test_what_is_read_of_a_pod_group() -> None:
 @pytest.mark.parametrize("body", [{}, {"metadata": 3}, {"kind": "Pod", "apiVersion": "v1", "metadata": {}}])
 def test_what_is_no_pod_group(body: dict[str, Any]) -> None:
     assert read_group(body) is None
+
+
+def test_a_gang_grows_for_a_while_after_a_member_came_or_went() -> None:
+    members = count(Members(), Changed(Member("1", ("a", "g"))), 100.0)
+    assert is_growing(members, ("a", "g"), 104.0)
+    assert not is_growing(members, ("a", "g"), 105.0)
+    assert not is_growing(members, ("a", "h"), 100.0)
+    members = count(members, Changed(Member("1", ("a", "g"))), 200.0)  # a status, say: nobody came or went
+    assert not is_growing(members, ("a", "g"), 200.0)
+    members = count(members, Changed(Member("1", ("a", "h"))), 300.0)
+    assert is_growing(members, ("a", "g"), 300.0)
+    assert is_growing(members, ("a", "h"), 300.0)
+    members = count(members, Changed(Member("1", ("a", "h")), gone=True), 400.0)
+    assert is_growing(members, ("a", "h"), 400.0)

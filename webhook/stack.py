@@ -176,7 +176,8 @@ class Stack:
             return pod.scheduler
         if pod.live:
             return pod.scheduler or DEFAULT_SCHEDULER
-        overwrites = self.hami_webhook and (self.force_overwrite_default_scheduler or not pod.scheduler)
+        # An empty name is no way out: the API server fills in the default one before any webhook is asked.
+        overwrites = self.force_overwrite_default_scheduler and (self.hami_webhook or self.injects_scheduler)
         if overwrites and self.wants_device(pod):
             return self.hami_scheduler
         if self.injects_scheduler and pod.group and DEFAULT_SCHEDULER not in self.coscheduling_schedulers:

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from webhook.cluster.news import Absent, Changed, Listed, Lost, News
 from webhook.cluster.rest import Api
-from webhook.cluster.tally import Groups, Member, Members, count, hold, is_quiet, read_group, read_member
+from webhook.cluster.tally import Groups, Member, Members, count, hold, is_growing, is_quiet, read_group, read_member
 from webhook.cluster.watch import Resource, follow
 from webhook.model import GROUP_LABEL, PodGroup
 from webhook.review import Known
@@ -73,7 +73,10 @@ class Index:
                 return None
             key = namespace, name
             return Known(
-                self._members.counts.get(key, 0), self._groups.held.get(key), is_quiet(self._groups, namespace, now)
+                self._members.counts.get(key, 0),
+                self._groups.held.get(key),
+                quiet=is_quiet(self._groups, namespace, now),
+                growing=is_growing(self._members, key, now),
             )
 
     def synced(self) -> bool:
@@ -132,7 +135,7 @@ class Index:
     def _take_pod(self, news: News[Member], now: float) -> None:
         fresh = count(Members(), news) if isinstance(news, Listed) else None
         with self._lock:
-            self._members = count(self._members, news) if fresh is None else fresh
+            self._members = count(self._members, news, now) if fresh is None else fresh
             self._mark(PODS.name, news, now)
 
     def _take_group(self, news: News[PodGroup], now: float) -> None:

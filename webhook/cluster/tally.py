@@ -10,12 +10,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from sys import intern
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from webhook.cluster.news import Absent, Changed, Listed, Lost, News, Opened
 from webhook.model import GROUP_LABEL, PodGroup, dig
 from webhook.parse import parse
 from webhook.stack import Stack
+
+T = TypeVar("T", str, tuple[str, str])
 
 Key: TypeAlias = tuple[str, str]
 """A gang's namespace and name."""
@@ -37,10 +39,14 @@ class Member(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """Which gang each Pod belongs to, and how many each gang has. Terminating Pods count, as for the scheduler."""
+    """Which gang each Pod belongs to, how many each gang has, and when a member of it last came or went.
+
+    Terminating Pods count, as for the scheduler.
+    """
 
     homes: dict[str, Key] = field(default_factory=dict)
     counts: dict[Key, int] = field(default_factory=dict)
+    touched: dict[Key, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +81,30 @@ def read_group(body: Mapping[str, Any]) -> PodGroup | None:
     return next((subject for subject in parsed.subjects if isinstance(subject, PodGroup)), None)
 
 
-def count(members: Members, news: News[Member]) -> Members:
-    """The members after the news. Pods that end their work arrive as gone: the watch's field selector sees to it."""
+def count(members: Members, news: News[Member], now: float = 0.0) -> Members:
+    """The members after the news, which arrived at `now`. Pods that end their work arrive as gone: the watch's field
+    selector sees to it.
+    """
     match news:
         case Listed(items):
             members = Members()
             for item in items:
                 _enter(members, item)
-        case Changed(item, gone=True):
-            _leave(members, item.uid)
-        case Changed(item):
-            _enter(members, item)
+        case Changed(item, gone):
+            before, after = members.homes.get(item.uid), None if gone else item.key
+            for key in (before, after) if before != after else ():
+                if key is not None:
+                    _touch(members.touched, key, now)
+            if gone:
+                _leave(members, item.uid)
+            else:
+                _enter(members, item)
     return members
+
+
+def is_growing(members: Members, key: Key, now: float) -> bool:
+    """Whether a member of the gang came or went a moment ago: then more may be on their way."""
+    return now - members.touched.get(key, -math.inf) < QUIET_AFTER
 
 
 def hold(groups: Groups, news: News[PodGroup], now: float) -> Groups:
@@ -134,11 +152,11 @@ def _leave(members: Members, uid: str) -> None:
         del members.counts[key]
 
 
-def _touch(touched: dict[str, float], namespace: str, now: float) -> None:
-    touched[namespace] = now
-    if len(touched) > _TOUCHED_AT_MOST:  # namespaces come and go
-        for name in [name for name, when in touched.items() if now - when >= QUIET_AFTER]:
-            del touched[name]
+def _touch(touched: dict[T, float], what: T, now: float) -> None:
+    touched[what] = now
+    if len(touched) > _TOUCHED_AT_MOST:  # namespaces and gangs come and go
+        for old in [each for each, when in touched.items() if now - when >= QUIET_AFTER]:
+            del touched[old]
 
 
 def _key(group: PodGroup) -> Key:
