@@ -122,7 +122,7 @@ def _scheduler(pod: Body, containers: tuple[_Container, ...], stack: Stack) -> s
     if current not in {"", DEFAULT_SCHEDULER}:
         return ""
     wants = any(_wants(container, stack) for container in containers)
-    if wants and stack.force_overwrite_default_scheduler:
+    if wants and (stack.force_overwrite_default_scheduler or not current):
         return stack.hami_scheduler
     if dig(pod, "metadata", "labels", GROUP_LABEL) and DEFAULT_SCHEDULER not in stack.coscheduling_schedulers:
         return stack.hami_scheduler
