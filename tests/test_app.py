@@ -11,8 +11,8 @@ import pytest
 from flask.testing import FlaskClient
 from prometheus_client.parser import text_string_to_metric_families
 
-from webhook.app import LARGEST, Parts, budget_of, create_app, verdict_of, where
-from webhook.errors import BadReview
+from webhook.app import LARGEST, Parts, budget_of, create_app, verdict_of
+from webhook.errors import BadReview, where
 from webhook.metrics import described, metrics, rendered, watch_index, watch_requests
 from webhook.review import Answer, Notice, Operation, Request
 

@@ -21,6 +21,7 @@ from typing import Any, Self
 
 import pytest
 import yaml
+from fake_apiserver import PODS, FakeApi, kubeconfig, pod, serving
 from prometheus_client.parser import text_string_to_metric_families
 
 from certs.authority import Pair, issue_authority, issue_leaf
@@ -95,7 +96,7 @@ def until(holds: Callable[[], bool], seconds: float = 15) -> None:
 
 
 @contextmanager
-def running(folder: Path, *options: str, ca: bytes = b"") -> Iterator[Running]:
+def running(folder: Path, *options: str, ca: bytes = b"", ready: bool = True) -> Iterator[Running]:
     """A server with these options, on free ports; with a pair of its own unless `ca` has signed one."""
     ca_out, log = folder / "ca.pem", folder / "log.jsonl"
     command = [sys.executable, "-m", "webhook", "serve", "--no-index", "--drain-seconds", "1"]
@@ -110,7 +111,7 @@ def running(folder: Path, *options: str, ca: bytes = b"") -> Iterator[Running]:
         port, probes = (int(told[key].rpartition(":")[2]) for key in ("listen", "probes"))
         trusted = ca or ca_out.read_bytes()
         server = Running(process, port, probes, ssl.create_default_context(cadata=trusted.decode()), log)
-        until(lambda: server.ask("/readyz")[0] == http.client.OK)
+        until(lambda: not ready or server.ask("/readyz")[0] == http.client.OK)
         yield server
     finally:
         if process.poll() is None:
@@ -389,6 +390,20 @@ def test_a_worker_that_dies_is_made_anew(tmp_path: Path) -> None:
         until(lambda: len([line for line in server.lines() if line["event"] == "serving"]) == 2)
         until(lambda: server.ask("/readyz")[0] == 200)
         assert server.post("/validate", small())[0] == 200
+
+
+def test_an_index_that_was_never_filled_is_no_readiness(tmp_path: Path) -> None:
+    with serving(FakeApi()) as fake:
+        fake.objects[PODS] = {("default", "w-0"): pod("w-0", "gang")}
+        fake.refuse[PODS] = [(500, {})] * 3
+        asks = "--index", "--kubeconfig", str(kubeconfig(tmp_path, fake.url))
+        with running(tmp_path, *asks, ready=False) as server:
+            until(lambda: server.ask("/readyz")[0] == 503 and "index: no" in server.ask("/readyz")[1])
+            assert server.metric("index_age_seconds") == -1
+            assert server.post("/validate", review("R136"))[1]["allowed"] is False
+            until(lambda: server.ask("/readyz")[0] == 200, 30)
+            assert server.metric("index_objects") == 1
+            assert 0 <= server.metric("index_age_seconds") < 90
 
 
 NOW = datetime.now(UTC)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -24,7 +23,7 @@ from werkzeug.exceptions import (
     UnsupportedMediaType,
 )
 
-from webhook.errors import BadReview
+from webhook.errors import BadReview, where
 from webhook.kinds import TABLE
 from webhook.metrics import OTHER, Metrics
 from webhook.review import Answer, Notice, Request
@@ -159,12 +158,6 @@ def _tell(answer: Answer, parts: Parts) -> None:
         parts.notify(answer.notices)
     except Exception as error:  # noqa: BLE001 - see above
         parts.log({"event": "notices lost", "level": "error", "error": where(error)})
-
-
-def where(error: BaseException) -> str:
-    """An exception's type and place. Not its text, which may hold what users wrote."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return f"{type(error).__name__} at {frames[-1].filename}:{frames[-1].lineno}" if frames else type(error).__name__
 
 
 def verdict_of(answer: Answer) -> str:

@@ -11,7 +11,7 @@ from webhook.config import Config
 from webhook.review import Enforcement, VgpuEnv
 from webhook.service import ADMISSION, INJECT, SERVER, Server
 from webhook.settings import STACK, Table
-from webhook.stack import Names, Stack
+from webhook.stack import VENDORS, Names, Stack
 
 
 def config_text(config: Config) -> str:
@@ -37,7 +37,7 @@ def _fields(value: object, table: Table) -> dict[str, Any]:
 
 
 def _said(value: object, table: Table) -> dict[str, Any]:
-    return {key: item for key, item in _fields(value, table).items() if item not in (None, "", [])}
+    return {key: item for key, item in _fields(value, table).items() if item is not None and item != ""}
 
 
 def _plain(value: object) -> object:
@@ -54,13 +54,17 @@ def _stack(stack: Stack) -> dict[str, Any]:
     }
     own = {
         **versions,
-        "resources": {vendor: _names(names) for vendor, names in stack.vendors.items()},
+        "resources": {vendor: _names(names, VENDORS[vendor]) for vendor, names in stack.vendors.items()},
         "operators": {operator: scheduler or True for operator, scheduler in stack.operators.items()},
         "images": dict(stack.images),
     }
-    return {key: own.get(key, item) for key, item in _said(stack, STACK).items() if own.get(key, item) != {}}
+    return {key: own.get(key, item) for key, item in _said(stack, STACK).items()}
 
 
-def _names(names: Names) -> Mapping[str, list[str]]:
-    known = {field: getattr(names, field) for field in Names.__dataclass_fields__}
-    return {field: list(items) for field, items in known.items() if items}
+def _names(names: Names, usual: Names) -> Mapping[str, list[str]]:
+    """An empty list is said where there usually are names."""
+    return {
+        field: list(getattr(names, field))
+        for field in Names.__dataclass_fields__
+        if getattr(names, field) or getattr(usual, field)
+    }

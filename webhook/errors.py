@@ -20,3 +20,12 @@ class Unreadable(GangcheckError):  # noqa: N818 - as BadConfig
 
 class BadReview(GangcheckError):  # noqa: N818 - as BadConfig
     """A body that is no AdmissionReview (HTTP 400): nothing is denied, the webhook's failurePolicy decides."""
+
+
+def where(error: BaseException) -> str:
+    """An exception's type and the place where it was raised. Not its text, which may hold what users wrote."""
+    trace = error.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    place = f" at {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else ""
+    return f"{type(error).__name__}{place}"

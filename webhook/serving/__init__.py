@@ -16,7 +16,7 @@ from gunicorn.arbiter import Arbiter
 from webhook.errors import BadConfig
 from webhook.metrics import Metrics, rendered, watch_requests
 from webhook.service import Server, host_of, port_of
-from webhook.serving.logging_ import ServerLog, log
+from webhook.serving.logging_ import ServerLog, log, take_over
 from webhook.serving.probes import Check, Probes, start
 from webhook.serving.tls import Certificates
 from webhook.serving.worker import Worker
@@ -41,6 +41,7 @@ MakeApp: TypeAlias = Callable[[Gates], tuple[Wsgi, Mapping[str, Check]]]
 
 def serve(server: Server, make_app: MakeApp, certificates: Certificates, metrics: Metrics) -> NoReturn:
     """Serve until SIGTERM. Raises BadConfig where a port cannot be had."""
+    take_over()
     listener, probes = _listen("listen", server.listen), _listen("probes", server.probes)
     Application(server, make_app, certificates, metrics, (listener, probes)).run()
     raise SystemExit(0)

@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 
 from gunicorn.glogging import Logger
 
+from webhook.errors import where
+
 STDERR = 2
 
 
@@ -20,6 +22,11 @@ def log(entry: Mapping[str, object]) -> None:
     text = json.dumps({"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **entry})
     with suppress(OSError):
         os.write(STDERR, text.encode() + b"\n")
+
+
+def take_over() -> None:
+    """From now on, whatever a module of this process logs is one of these lines."""
+    logging.basicConfig(level=logging.INFO, handlers=[_Lines()], force=True)
 
 
 class ServerLog(Logger):
@@ -37,5 +44,5 @@ class _Lines(logging.Handler):
         error = record.exc_info[1] if record.exc_info else None
         if isinstance(error, TimeoutError):
             return  # a client that stalled while it was answered; the connection is closed, and that is all
-        entry = {"event": "server", "level": record.levelname.lower(), "message": record.getMessage()}
-        log({**entry, "error": type(error).__name__} if error else entry)
+        entry = {"event": "message", "level": record.levelname.lower(), "message": record.getMessage()}
+        log({**entry, "error": where(error)} if error else entry)

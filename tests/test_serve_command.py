@@ -1,0 +1,278 @@
+"""`gangcheck serve` and `gangcheck registration` up to the point where a server would start."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import click
+import jsonschema
+import pytest
+import yaml
+from made import pod
+
+from webhook import service
+from webhook.admission import judge
+from webhook.cli import main
+from webhook.config import Config, read_config
+from webhook.config_text import config_text
+from webhook.doors import OutOfTime, entries, in_time, limit
+from webhook.errors import BadConfig
+from webhook.metrics import metrics
+from webhook.model import Pod
+from webhook.review import Answer, Enforcement, Request, VgpuEnv
+from webhook.rule import Rule, Severity
+from webhook.rules import all_rules
+from webhook.serve_command import serve
+from webhook.service import Server, host_of, port_of
+from webhook.stack import Stack
+
+SCHEMA: dict[str, Any] = json.loads(resources.files("webhook").joinpath("config.schema.json").read_text("utf-8"))
+RULES = [rule.name for rule in all_rules()]
+SERVER = {
+    "listen": "[::1]:8443",
+    "probes": "0.0.0.0:9090",
+    "tlsCert": "/tls/tls.crt",
+    "tlsKey": "/tls/tls.key",
+    "tlsNames": ["gangcheck.gangcheck.svc", "10.0.0.1"],
+    "caOut": "ca.pem",
+    "threads": 4,
+    "maxInFlight": 50,
+    "drainSeconds": 5,
+    "graceSeconds": 6,
+    "keepaliveSeconds": 100,
+    "index": True,
+    "kubeconfig": "kube.yaml",
+}
+ADMISSION = {"ownedPods": "warn", "suppressionsLiftDenials": True, "events": False}
+INJECT = {"taskPriority": 0, "coreUtilizationPolicy": "force", "hideGPUs": True}
+FULL = {"server": SERVER, "admission": ADMISSION, "inject": INJECT}
+
+Call = Callable[..., object]
+
+
+@pytest.fixture
+def gangcheck(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
+    monkeypatch.chdir(tmp_path)
+
+    def call(*args: str) -> object:
+        monkeypatch.setattr(sys, "argv", ["gangcheck", *args])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code
+
+    return call
+
+
+def read(content: object) -> Config:
+    return read_config(json.dumps(content), "policy.yaml", RULES)
+
+
+def test_everything_that_can_be_said_to_the_server() -> None:
+    config = read(FULL)
+    assert config.server == Server(
+        "[::1]:8443",
+        "0.0.0.0:9090",
+        "/tls/tls.crt",
+        "/tls/tls.key",
+        ("gangcheck.gangcheck.svc", "10.0.0.1"),
+        "ca.pem",
+        4,
+        50,
+        5,
+        6,
+        100,
+        True,
+        "kube.yaml",
+    )
+    assert config.enforcement == Enforcement("warn", True, False)
+    assert config.env == VgpuEnv(0, "force", True)
+    assert (host_of("[::1]:8443"), port_of("[::1]:8443"), host_of("x.test:1")) == ("::1", 8443, "x.test")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ({"server": {"tlsCert": "a"}}, "tlsCert: tlsKey is missing; a certificate and its key come together"),
+        ({"server": {"tlsKey": "a"}}, "tlsKey: tlsCert is missing; a certificate and its key come together"),
+        ({"server": {"listen": "8443"}}, "listen: wanted is ADDRESS:PORT (0.0.0.0:8443 or [::]:8443), and this is"),
+        ({"server": {"probes": "0.0.0.0:70000"}}, "probes: wanted is ADDRESS:PORT"),
+        ({"server": {"threads": True}}, "threads: wanted is a whole number from 1 to 64, and this is true"),
+        ({"server": {"tlsNames": []}}, "tlsNames: wanted is at least one name or address"),
+        ({"server": {"thread": 4}}, "unknown key 'thread'; did you mean 'threads'?"),
+        ({"admission": {"ownedPods": "allow"}}, "ownedPods: wanted is one of deny, warn, and this is 'allow'"),
+        ({"inject": {"taskPriority": True}}, "taskPriority: wanted is one of 0, 1, and this is true"),
+        ({"inject": {"coreUtilizationPolicy": "x"}}, "wanted is one of '', default, force, disable, and this is 'x'"),
+    ],
+)
+def test_what_is_wrong_is_said(content: object, says: str) -> None:
+    with pytest.raises(BadConfig) as error:
+        read(content)
+    assert says in str(error.value)
+
+
+def test_schema_and_tables_know_the_same_keys() -> None:
+    for part, table in (("server", service.SERVER), ("admission", service.ADMISSION), ("inject", service.INJECT)):
+        assert set(SCHEMA["$defs"][part]["properties"]) == set(table)
+    assert {field for field, _ in service.SERVER.values()} == set(Server.__dataclass_fields__)
+    assert {field for field, _ in service.ADMISSION.values()} == set(Enforcement.__dataclass_fields__)
+    assert {field for field, _ in service.INJECT.values()} == set(VgpuEnv.__dataclass_fields__)
+
+
+def variants() -> Iterator[object]:
+    strange: tuple[object, ...] = ("x", "", 1, 0, -1, 1.5, True, None, [], ["x"], [1], {}, "a:1", "force")
+    for part, content in FULL.items():
+        yield from ({**FULL, part: value} for value in strange)
+        for key in content:
+            yield from ({**FULL, part: {**content, key: value}} for value in strange)
+
+
+def test_schema_and_reader_agree() -> None:
+    schema = jsonschema.Draft202012Validator(SCHEMA)
+    for content in (FULL, *variants()):
+        try:
+            read(content)
+            accepted = True
+        except BadConfig:
+            accepted = False
+        assert accepted == schema.is_valid(content), content
+
+
+def test_every_key_has_a_flag_and_every_flag_says_its_key() -> None:
+    keys = {
+        f"{section}.{key}"
+        for section, table in (("server", service.SERVER), ("admission", service.ADMISSION), ("inject", service.INJECT))
+        for key in table
+    }
+    options = [item for item in serve.params if isinstance(item, click.Option) and "__" in str(item.name)]
+    assert {str(option.name).replace("__", ".") for option in options} == keys
+    assert all(f"[{str(option.name).replace('__', '.')}]" in str(option.help) for option in options)
+
+
+def test_what_holds_can_be_read_again(gangcheck: Call, capsys: pytest.CaptureFixture[str]) -> None:
+    policy = {
+        **FULL,
+        "select": ["pod-group-*"],
+        "ignore": ["pod-group-empty"],
+        "severities": {"musl-image": "error"},
+        "perPath": [{"paths": ["a"], "ignore": ["musl-image"]}],
+        "exclude": ["vendor"],
+        "stack": {
+            "hami": "2.10",
+            "resources": {"nvidia": {"count": "example.com/gpu", "cores": []}},
+            "operators": {"kuberay": True, "mpi-operator": "gpu"},
+            "images": {"registry.local/*": "musl"},
+            "foreignSchedulers": [],
+        },
+    }
+    Path("policy.yaml").write_text(json.dumps(policy), encoding="utf-8")
+    assert gangcheck("serve", "--config", "policy.yaml", "--print-config") == 0
+    shown = capsys.readouterr().out
+    assert read_config(shown, "shown", RULES) == read(policy)
+    assert gangcheck("serve", "--print-config") == 0
+    bare = read_config(capsys.readouterr().out, "shown", RULES)
+    assert bare == Config(server=Server(), enforcement=Enforcement(), env=VgpuEnv())
+    assert yaml.safe_load(config_text(Config()))["server"]["listen"] == "127.0.0.1:8443"
+
+
+def test_flags_go_before_the_file(gangcheck: Call, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("policy.yaml").write_text(json.dumps({**FULL, "ignore": ["musl-image"]}), encoding="utf-8")
+    args = ["--no-index", "--threads", "2", "--owned-pods", "deny", "--task-priority", "1", "--stack", "hami=2.9"]
+    args += ["--tls-name", "a", "--tls-name", "b", "--ignore", "pod-group-empty,static-image", "--events"]
+    assert gangcheck("serve", "--config", "policy.yaml", "--print-config", *args) == 0
+    shown = yaml.safe_load(capsys.readouterr().out)
+    assert shown["server"] == {**SERVER, "index": False, "threads": 2, "tlsNames": ["a", "b"]}
+    assert shown["admission"] == {**ADMISSION, "ownedPods": "deny", "events": True}
+    assert shown["inject"] == {**INJECT, "taskPriority": 1}
+    assert shown["ignore"] == ["musl-image", "pod-group-empty", "static-image"]
+    assert shown["stack"]["hami"] == "2.9"
+    assert gangcheck("serve", "--config", "policy.yaml", "--print-config", "--select", "pod-group-*") == 0
+    shown = yaml.safe_load(capsys.readouterr().out)
+    assert (shown["select"], "ignore" in shown) == (["pod-group-*"], False)
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["--threads", "400"], "server.threads: wanted is a whole number from 1 to 64, and this is 400"),
+        (["--tls-cert", "a"], "a certificate and its key come together: --tls-cert and --tls-key"),
+        (["--select", "musl-imag"], "there is no rule 'musl-imag'; did you mean 'musl-image'?"),
+        (["--stack", "hami"], "--stack 'hami' is no KEY=VALUE"),
+        (["--config", "nowhere.yaml"], "nowhere.yaml"),
+    ],
+)
+def test_what_cannot_be_used(gangcheck: Call, capsys: pytest.CaptureFixture[str], args: list[str], says: str) -> None:
+    assert gangcheck("serve", "--print-config", *args) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_there_is_no_cluster_to_ask(
+    gangcheck: Call, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", "/dev/null")
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    assert gangcheck("serve", "--index") == 2
+    assert "there is no cluster to ask; name a kubeconfig" in capsys.readouterr().err
+
+
+def test_registration(gangcheck: Call, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("ca.pem").write_text("CERTIFICATE", encoding="ascii")
+    url = "https://127.0.0.1:8443"
+    args = ["--url", url, "--ca-file", "ca.pem", "--failure-policy", "Fail", "--exclude-namespace", "gpu"]
+    assert gangcheck("registration", *args) == 0
+    mutating, validating = yaml.safe_load_all(capsys.readouterr().out)
+    assert (mutating["kind"], validating["kind"]) == ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+    assert mutating["webhooks"][0]["clientConfig"] == {"url": f"{url}/mutate", "caBundle": "Q0VSVElGSUNBVEU="}
+    assert {hook["failurePolicy"] for hook in validating["webhooks"]} == {"Fail", "Ignore"}
+    assert gangcheck("registration", "--namespace", "ours", "--service", "it", "--port", "9443") == 0
+    mutating, _ = yaml.safe_load_all(capsys.readouterr().out)
+    assert mutating["webhooks"][0]["clientConfig"]["service"] == {
+        "namespace": "ours",
+        "name": "it",
+        "path": "/mutate",
+        "port": 9443,
+    }
+
+
+def pod_review(**changes: Any) -> Request:  # noqa: ANN401 - any of Request's fields
+    body = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "w-0", "annotations": {"scheduling.x-k8s.io/pod-group": "gang"}},
+        "spec": {"containers": [{"name": "main", "image": "a", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]},
+    }
+    given = {"uid": "u", "review": "admission.k8s.io/v1", "operation": "CREATE", "group": "", "version": "v1"}
+    return Request(**{**given, "kind": "Pod", "resource": "pods", "namespace": "a", "object": body, **changes})
+
+
+def test_entries_answer_as_the_policy_says() -> None:
+    doors = entries(Config(), all_rules())
+    assert not doors["/validate"](pod_review()).allowed
+    warned = doors["/validate/warn"](pod_review())
+    assert (warned.allowed, bool(warned.warnings)) == (True, True)
+    assert doors["/mutate"](pod_review()).patch
+    off = entries(Config(ignore=("pod-group-annotation",), severities={"pod-group-*": Severity.INFO}), all_rules())
+    assert off["/validate"](pod_review()).allowed
+
+
+def test_a_rule_that_has_no_time_left_is_named_and_nothing_else_is_lost() -> None:
+    limit(-1)
+    try:
+        late = entries(Config(), all_rules())["/validate"](pod_review())
+    finally:
+        limit(3600)
+    assert late.allowed
+    assert "pod-group-annotation" in late.failed
+    rule = Rule("x", (Pod,), Severity.ERROR, "seen", "", lambda _subject, _stack: ())
+    with pytest.raises(OutOfTime):
+        in_time(rule, clock=lambda: float("inf")).check(pod(), Stack())
+
+
+def test_a_pure_answer_needs_no_server() -> None:
+    answer: Answer = judge(pod_review(), all_rules(), Stack(), Enforcement())
+    assert not answer.allowed
+    assert metrics(RULES).registry is not metrics(RULES).registry
