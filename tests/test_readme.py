@@ -9,12 +9,24 @@ import sys
 from pathlib import Path
 
 from webhook import explain
+from webhook.metrics import described, metrics, watch_index, watch_requests
 from webhook.rules import all_rules
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 DEMO = re.compile(r"(?<=\$ gangcheck lint manifests/examples/broken-gang.yaml\n).*?(?=```)", re.DOTALL)
+METRICS = re.compile(r"(?<=<!-- metrics -->\n).*?(?=## Say what)", re.DOTALL)
 RULES = re.compile(r"(?<=<!-- rules -->\n).*?(?=### Silence one)", re.DOTALL)
+
+
+def metrics_table() -> str:
+    """Every metric that the server serves, the index's included."""
+    made = metrics()
+    watch_requests(made, lambda: 0)
+    watch_index(made, lambda: 0, lambda: 0.0)
+    rows = ["| metric | labels | what it says |", "|---|---|---|"]
+    rows += [f"| `{row.name}` | {', '.join(row.labels)} | {row.help} |" for row in described(made)]
+    return "\n".join(rows)
 
 
 def rendered(text: str) -> str:
@@ -22,6 +34,7 @@ def rendered(text: str) -> str:
     plain = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100", "PYTHONPATH": str(ROOT)}
     shown = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, env=plain).stdout
     text = DEMO.sub(lambda _: shown, text)
+    text = METRICS.sub(lambda _: f"\n{metrics_table()}\n\n", text)
     return RULES.sub(lambda _: f"\n{explain.table(all_rules())}\n", text)
 
 
