@@ -28,12 +28,14 @@ $(VENV)/.installed-dev: $(VENV)/.made pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/.installed
 
-demo: $(VENV)/.installed ## Lint a gang with three mistakes, then the mended one
+demo: $(VENV)/.installed ## Lint a gang with three mistakes and the mended one, then show reviews to the server
 	@echo '$$ gangcheck lint $(EXAMPLES)/broken-gang.yaml'
 	@$(BIN)/gangcheck lint $(EXAMPLES)/broken-gang.yaml; test $$? -eq 1
 	@echo
 	@echo '$$ gangcheck lint $(EXAMPLES)/mended-gang.yaml'
 	@$(BIN)/gangcheck lint $(EXAMPLES)/mended-gang.yaml
+	@echo
+	@$(BIN)/python $(EXAMPLES)/try_server.py
 
 test: $(VENV)/.installed-dev ## Run the tests
 	@$(BIN)/python -m pytest
@@ -63,6 +65,7 @@ coverage: $(VENV)/.installed-dev ## Run the tests and show what they do not reac
 
 bench: $(VENV)/.installed-dev ## Measure the speed, as ratios within this run
 	@$(BIN)/python tests/bench/linting.py
+	@$(BIN)/python tests/bench/serving.py
 
 clean: ## Remove what the other commands made
 	@rm -rf $(VENV) .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
