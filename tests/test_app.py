@@ -195,6 +195,7 @@ def test_overload_says_when_to_come_back() -> None:
     assert b"allowed" not in response.data
     assert desk.samples()["overload_total", ""] == 1
     assert desk.lines == []
+    assert desk.samples()["refused_total", "503"] == 1
 
 
 def test_who_waited_too_long_gets_no_verdict_that_nobody_reads() -> None:
@@ -214,16 +215,16 @@ def test_a_verdict_after_its_time_is_sent_and_counted() -> None:
 @pytest.mark.parametrize(
     ("query", "seconds"),
     [
-        (b"", 10.0),
-        (b"timeout=3s", 2.5),
-        (b"timeout=30s", 9.5),
-        (b"x=1&timeout=1m0s", 9.5),
-        (b"timeout=1s&x=1", 0.5),
-        (b"timeout=soon", 10.0),
-        (b"notimeout=1s", 10.0),
+        ("", 10.0),
+        ("timeout=3s", 2.5),
+        ("timeout=30s", 9.5),
+        ("x=1&timeout=1m0s", 9.5),
+        ("timeout=1s&x=1", 0.5),
+        ("timeout=soon", 10.0),
+        ("notimeout=1s", 10.0),
     ],
 )
-def test_the_callers_timeout(query: bytes, seconds: float) -> None:
+def test_the_callers_timeout(query: str, seconds: float) -> None:
     assert budget_of(query) == seconds
 
 

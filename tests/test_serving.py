@@ -154,7 +154,9 @@ def test_a_verdict_a_patch_and_a_warning(server: Running) -> None:
 
 
 def test_the_log_has_a_line_for_each_review(server: Running) -> None:
+    before = len(server.lines())
     server.post("/validate", review("R136"))
+    until(lambda: len(server.lines()) > before)
     line = server.lines()[-1]
     assert (line["event"], line["verdict"], line["kind"]) == ("review", "denied", "Pod")
     assert "pod-group-annotation" in line["rules"]

@@ -20,7 +20,7 @@ from webhook.review import Enforcement, LookUp, Notice, nothing_known
 from webhook.rule import Rule
 from webhook.service import Server
 from webhook.serving import Gates, MakeApp, Wsgi, serve
-from webhook.serving.logging_ import log
+from webhook.serving.logging_ import log, log_soon
 from webhook.serving.probes import Check
 from webhook.serving.tls import Certificates, from_files
 
@@ -85,7 +85,7 @@ def make_app(config: Config, rules: tuple[Rule, ...], counted: Metrics, api: Api
             encode=encode,
             entries=entries(config, rules, known.look_up if known else nothing_known),
             metrics=counted,
-            log=log,
+            log=log_soon,
             overloaded=gates.overloaded,
             waited=gates.waited,
             limit=limit,

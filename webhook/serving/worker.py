@@ -12,14 +12,19 @@ from __future__ import annotations
 
 import errno
 import re
+import selectors
 import socket
 import ssl
 import threading
 import time
+from concurrent.futures import Future
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gunicorn import http, util
-from gunicorn.workers.gthread import _DEFER, TConn, ThreadWorker
+from gunicorn.workers.gthread import _DEFER, STOP_KEEPALIVE_LINGER, TConn, ThreadWorker
+
+from webhook.serving.logging_ import flush
 
 if TYPE_CHECKING:
     from webhook.serving import Application
@@ -166,11 +171,18 @@ class Worker(ThreadWorker):
     def notify(self) -> None:
         """Called in every turn of the main loop."""
         super().notify()
+        flush()
         now = time.monotonic()
         if now - self._swept >= SWEEP:
             self._swept = now
             self._sweep(now)
             self.app.tick()
+
+    def run(self) -> None:
+        try:
+            super().run()
+        finally:
+            flush()
 
     def set_accept_enabled(self, enabled: bool) -> None:  # noqa: FBT001 - gunicorn's own signature
         super().set_accept_enabled(enabled)
@@ -199,9 +211,27 @@ class Worker(ThreadWorker):
         conn.since = time.monotonic()
         super().enqueue_req(conn)
 
-    def finish_request(self, conn: Connection, fs: object) -> None:
+    def finish_request(self, conn: Connection, fs: Future[object]) -> None:
         self.jobs -= 1
-        super().finish_request(conn, fs)
+        if not self.alive and not fs.cancelled() and fs.exception() is None and fs.result() is _DEFER:
+            self._await_more(conn)
+        else:
+            super().finish_request(conn, fs)
+
+    def _await_more(self, conn: Connection) -> None:
+        """As gunicorn does while it is not stopping. Then it closes the connection, and a client whose handshake is
+        half done has lost its request."""
+        conn.sock.setblocking(False)
+        conn.timeout = time.monotonic() + STOP_KEEPALIVE_LINGER
+        self.pending_conns.append(conn)
+        self.poller.register(conn.sock, selectors.EVENT_READ, partial(self.on_pending_socket_readable, conn))
+
+    def _cap_keepalive(self, deadline: float) -> None:
+        """Called at the stop. Go's client opens connections that it comes to have no use for: gunicorn would wait for
+        a first request on each until its time to stop is over."""
+        super()._cap_keepalive(deadline)
+        for conn in self.pending_conns:
+            conn.timeout = min(conn.timeout, deadline)
 
     def handle(self, conn: Connection) -> object:
         """Runs in a thread: give the connection back until a request is whole, then let gunicorn answer it."""
