@@ -9,7 +9,7 @@ from math import inf
 from time import monotonic
 from typing import TypeAlias
 
-from webhook.admission import judge, mutate
+from webhook.admission import judge_by, law, mutate
 from webhook.config import Config, policy
 from webhook.model import Subject
 from webhook.registration import MUTATE, VALIDATE, WARN
@@ -25,14 +25,9 @@ _UNTIL: ContextVar[float] = ContextVar("until", default=inf)
 def entries(config: Config, rules: tuple[Rule, ...], look_up: LookUp = nothing_known) -> Mapping[str, Entry]:
     """What answers at each path."""
     chosen = policy(config, tuple(in_time(rule) for rule in rules))
-    judged = partial(
-        judge,
-        rules=chosen.rules,
-        stack=config.stack,
-        enforcement=config.enforcement or Enforcement(),
-        look_up=look_up,
-        severities=chosen.severities,
-    )
+    held = law(chosen.rules, config.stack, chosen.severities)
+    enforcement = config.enforcement or Enforcement()
+    judged = partial(judge_by, held, enforcement=enforcement, look_up=look_up)
     return {
         MUTATE: partial(mutate, stack=config.stack, env=config.env or VgpuEnv()),
         VALIDATE: partial(judged, mode="enforce"),

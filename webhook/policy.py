@@ -31,20 +31,34 @@ class Verdict(NamedTuple):
     failures: tuple[Failure, ...] = ()
 
 
-def evaluate(subjects: Iterable[Subject], policy: Policy, stack: Stack) -> Verdict:
+class Prepared(NamedTuple):
+    """A policy with what asking it needs: for who asks it again and again."""
+
+    rules: tuple[Rule, ...]
+    severities: Mapping[str, Severity]
+    by_type: Mapping[type, list[tuple[Rule, Check]]]
+    over: Mapping[str, tuple[str, ...]]
+
+
+def prepare(policy: Policy) -> Prepared:
+    over = {rule.name: rule.over for rule in policy.rules if rule.over}
+    return Prepared(policy.rules, policy.severities, _by_type(policy.rules), over)
+
+
+def evaluate(subjects: Iterable[Subject], policy: Policy | Prepared, stack: Stack) -> Verdict:
     """Ask every rule about every subject of its type. A rule that raises is skipped for that subject and named."""
-    by_type = _by_type(policy.rules)
+    asked = policy if isinstance(policy, Prepared) else prepare(policy)
     found: list[Finding] = []
     failures: dict[str, Failure] = {}
     for subject in subjects:
-        for rule, check in by_type.get(type(subject), ()):
+        for rule, check in asked.by_type.get(type(subject), ()):
             try:
                 for finding in check(subject, stack):
-                    completed = _complete(finding, rule, policy)
+                    completed = _complete(finding, rule, asked)
                     found.append(_as_hearsay(completed) if _is_hearsay(subject) else completed)
             except Exception as error:  # noqa: BLE001 - one rule's bug must not silence the others
                 failures.setdefault(rule.name, Failure(rule.name, f"{type(error).__name__}: {error}"))
-    return Verdict(tuple(_without_overruled(found, policy.rules)), tuple(failures.values()))
+    return Verdict(tuple(_without_overruled(found, asked.over)), tuple(failures.values()))
 
 
 def _by_type(rules: Iterable[Rule]) -> dict[type, list[tuple[Rule, Check]]]:
@@ -55,7 +69,7 @@ def _by_type(rules: Iterable[Rule]) -> dict[type, list[tuple[Rule, Check]]]:
     return by_type
 
 
-def _complete(finding: Finding, rule: Rule, policy: Policy) -> Finding:
+def _complete(finding: Finding, rule: Rule, policy: Prepared) -> Finding:
     """Fill in the rule's name and the severity: the rule's own is the upper bound, the policy has the last word."""
     severity = rule.severity if finding.severity is None else min(finding.severity, rule.severity)
     override = policy.severities.get(rule.name)
@@ -74,8 +88,7 @@ def _as_hearsay(finding: Finding) -> Finding:
     return finding._replace(severity=min(finding.severity or Severity.WARNING, Severity.WARNING))
 
 
-def _without_overruled(found: list[Finding], rules: Iterable[Rule]) -> Iterator[Finding]:
+def _without_overruled(found: list[Finding], over: Mapping[str, tuple[str, ...]]) -> Iterator[Finding]:
     """One place, one finding: leave out what another rule at the same place says better."""
-    over = {rule.name: rule.over for rule in rules if rule.over}
     overruled = {(name, finding.place) for finding in found for name in over.get(finding.rule, ())}
     return (finding for finding in found if (finding.rule, finding.place) not in overruled)

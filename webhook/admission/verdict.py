@@ -15,7 +15,7 @@ from webhook.admission.arrival import Arrival, Heard, Owner, arrive, hear
 from webhook.admission.identity import identity, is_silenced
 from webhook.admission.speech import WARNINGS_AT_MOST, denial, warning, warnings
 from webhook.model import NOTHING, Malformed, Pod, RepeatedKey, StrangeKind, Suppression, WrongScalar
-from webhook.policy import Policy, Verdict, evaluate
+from webhook.policy import Policy, Prepared, Verdict, evaluate, prepare
 from webhook.review import Answer, Enforcement, LookUp, Notice, Request, nothing_known
 from webhook.rule import Finding, Rule, Severity
 from webhook.stack import Stack
@@ -47,9 +47,40 @@ def judge(  # noqa: PLR0917 - the parts of one question
     `severities` are the policy's own, as in Policy: they may make a denial of a warning, though never of a reading
     rule or of what the index said.
     """
+    return judge_by(law(rules, stack, severities), request, enforcement, look_up, mode)
+
+
+class Law(NamedTuple):
+    """The rules that are asked at admission and the stack they are told, prepared once for many requests.
+
+    `updated` are the rules for a Pod's update. A Pod has been through the mutating webhooks: the scheduler that
+    stands there is the one it will go to, which is what `settled` says.
+    """
+
+    rules: Prepared
+    updated: Prepared
+    stack: Stack
+    settled: Stack
+
+
+def law(rules: tuple[Rule, ...], stack: Stack, severities: Mapping[str, Severity] = NOTHING) -> Law:
+    asked = tuple(rule for rule in rules if not rule.lint_only)
+    on_labels = tuple(rule for rule in asked if rule.name.startswith(_ON_LABELS))
+    return Law(
+        prepare(Policy(asked, severities)),
+        prepare(Policy(on_labels, severities)),
+        stack,
+        replace(stack, hami_webhook=False, injects_scheduler=False),
+    )
+
+
+def judge_by(
+    prepared: Law, request: Request, enforcement: Enforcement, look_up: LookUp = nothing_known, mode: Mode = "enforce"
+) -> Answer:
+    """As `judge`."""
     if request.operation not in {"CREATE", "UPDATE"} or request.subresource or request.object is None:
         return Answer()
-    case = _open(request, rules, stack, severities)
+    case = _open(request, prepared)
     heard = hear(case.arrival, look_up)
     verdict = evaluate(chain(case.arrival.subjects, heard.subjects), case.policy, case.stack)
     denied, told = _weigh(case, verdict, enforcement, mode)
@@ -61,20 +92,16 @@ class _Case(NamedTuple):
 
     request: Request
     arrival: Arrival
-    policy: Policy
+    policy: Prepared
     stack: Stack
 
 
-def _open(request: Request, rules: tuple[Rule, ...], stack: Stack, severities: Mapping[str, Severity]) -> _Case:
-    arrival = arrive(request, request.object or {}, stack)
-    asked = tuple(rule for rule in rules if not rule.lint_only)
+def _open(request: Request, prepared: Law) -> _Case:
+    arrival = arrive(request, request.object or {}, prepared.stack)
     if arrival.pod is None:
-        return _Case(request, arrival, Policy(asked, severities), stack)
-    if request.operation == "UPDATE":
-        asked = tuple(rule for rule in asked if rule.name.startswith(_ON_LABELS))
-    # The mutating webhooks have had the Pod: the scheduler that stands there is the one it will go to.
-    settled = replace(stack, hami_webhook=False, injects_scheduler=False)
-    return _Case(request, arrival, Policy(asked, severities), settled)
+        return _Case(request, arrival, prepared.rules, prepared.stack)
+    policy = prepared.updated if request.operation == "UPDATE" else prepared.rules
+    return _Case(request, arrival, policy, prepared.settled)
 
 
 def _weigh(
