@@ -182,7 +182,7 @@ def _denies(control: ControlPlane) -> bool:
 
 def _injects(control: ControlPlane) -> bool:
     answer = create(control, pod("default", "probe", limits={"nvidia.com/gpu": "1"}), dryRun="All")
-    return scheduler_of(answer) == "hami-scheduler"
+    return "gangcheck.io/injected" in answer.body.get("metadata", {}).get("annotations", {})
 
 
 def scheduler_of(answer: Answer) -> str:
