@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -406,11 +407,15 @@ def test_ctrl_c_ends_the_program() -> None:
     assert process.stdin is not None
     process.stdin.write(b"#" * 200_000)  # more than a pipe holds: when it is written, the program is reading
     process.stdin.flush()
-    process.send_signal(signal.SIGINT)
+    while process.poll() is None:  # one that comes between two reads is seen after the next
+        process.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=0.5)  # stdin stays open: its end would end the program too
+    code = process.returncode
     process.stdin.close()
     process.stdin = None
     out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err.strip()) == (130, b"", b"interrupted")
+    assert (code, out, err.strip()) == (130, b"", b"interrupted")
 
 
 def test_a_reader_that_leaves_ends_the_program_quietly() -> None:
@@ -455,3 +460,9 @@ def test_help_imports_no_rule() -> None:
     loaded = set(done.stdout.splitlines())
     assert not {name for name in loaded if name.startswith("webhook.rules") or name == "yaml"}
     assert cli.__name__ in loaded
+
+
+def test_nothing_on_stdin_is_nothing_to_lint() -> None:
+    process = start("lint", "-", stdin=subprocess.PIPE)
+    _, err = process.communicate(b"", timeout=60)
+    assert (process.returncode, err.strip()) == (3, b"Error: nothing came in on stdin")

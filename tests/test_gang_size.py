@@ -90,7 +90,7 @@ def test_a_quorum_is_what_somebody_wrote_and_what_holds_back(group: PodGroup | N
             {"strays": (pod("w-2"),)},
             "2 of 4 members: Pod/w-0, Pod/w-1; 1 more names",
         ),
-        ([pod("w-0", "g")], {"strays": (pod("w-2"), pod("w-3"))}, "2 more name it where"),
+        ([pod("w-0", "g")], {"strays": (pod("w-2"), pod("w-3"))}, "2 more name it wrongly"),
     ],
 )
 def test_a_gang_that_is_short_is_told_in_numbers(members: list[Pod], known: dict[str, Any], words: str) -> None:

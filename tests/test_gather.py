@@ -121,7 +121,19 @@ def test_a_number_tells_gangs_apart() -> None:
 
 
 def test_a_podgroup_with_members_of_its_own_is_no_near_name() -> None:
-    assert gangs([pod("a", "trian"), pod("b", "train"), podgroup("train")])["default", "trian"].near == ()
+    assert gangs([pod("a", "trained"), pod("b", "train"), podgroup("train")])["default", "trained"].near == ()
+
+
+@pytest.mark.parametrize("name", ["trian", "ttrain", "traiin"])
+def test_two_letters_swapped_or_one_doubled_mean_the_podgroup_that_others_name(name: str) -> None:
+    wrong, right = pod("a", name), pod("b", "train")
+    found = gangs([wrong, right, podgroup("train")])
+    assert found["default", name].near == ("train",)
+    assert found["default", "train"].strays == (wrong,)
+
+
+def test_numbers_are_no_letters_to_swap() -> None:
+    assert gangs([pod("a", "run-12"), pod("b", "run-21"), podgroup("run-21")])["default", "run-12"].near == ()
 
 
 def test_among_very_many_only_case_and_separators_are_near() -> None:

@@ -257,9 +257,10 @@ def lint(
     )
     result = run(paths, config, rules=rules, stdin_name=stdin_filename, progress=progress())
     written = _report(result, targets, rules, color=wants_color(color), verbose=verbose)
-    code = exit_code(result, config)
+    code = NOTHING if paths == ("-",) and not result.summary.documents else exit_code(result, config)
     if code == NOTHING:
-        say(f"Error: no YAML or JSON file in {', '.join(paths)}")
+        what = "nothing came in on stdin" if paths == ("-",) else f"no YAML or JSON file in {', '.join(paths)}"
+        say(f"Error: {what}")
     if not written:
         return UNREAD
     return CLEAN if code == FINDINGS and exit_zero else code
@@ -406,16 +407,18 @@ def explain(name: str, format_: str, color: str) -> int:
     return _shown(pages.markdown(rule) if format_ == "markdown" else pages.text(rule, wants_color(color)))
 
 
-@gangcheck.command(short_help="Complete commands in a shell.")
+_COMPLETION = """Print the script that completes commands, options and rule names.
+
+\b
+bash:  eval "$(gangcheck completion bash)"                     in ~/.bashrc
+zsh:   eval "$(gangcheck completion zsh)"                      in ~/.zshrc
+fish:  gangcheck completion fish > ~/.config/fish/completions/gangcheck.fish
+"""
+
+
+@gangcheck.command(help=_COMPLETION, short_help="Complete commands in a shell.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> int:
-    r"""Print the script that completes commands, options and rule names.
-
-    \b
-    bash:  eval "$(gangcheck completion bash)"                     in ~/.bashrc
-    zsh:   eval "$(gangcheck completion zsh)"                      in ~/.zshrc
-    fish:  gangcheck completion fish > ~/.config/fish/completions/gangcheck.fish
-    """
     from click.shell_completion import get_completion_class
 
     script = cast("type[ShellComplete]", get_completion_class(shell))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from webhook.gangkeys import unread_keys
@@ -71,6 +72,7 @@ def _sort(subjects: Iterable[Subject]) -> _World:
             else:
                 foreign[key].append(subject)
     _add_unlabelled_templates(workloads.values(), strays)
+    _add_misspelt(members, groups, strays)
     unique: Mapping[Key, list[Pod]] = {key: _once(pods) for key, pods in members.items()}
     unread: Mapping[Key, list[Pod]] = {key: _once(pods) for key, pods in strays.items()}
     return _World(
@@ -102,6 +104,25 @@ def _add_unlabelled_templates(workloads: Iterable[Workload], strays: dict[Key, l
         name = workload.labels.get(GROUP_LABEL, "")
         if name:
             strays[workload.ref.namespace, name].extend(pod for pod in workload.pods if not pod.group)
+
+
+def _add_misspelt(
+    members: Mapping[Key, list[Pod]], groups: Mapping[Key, PodGroup], strays: dict[Key, list[Pod]]
+) -> None:
+    """Members whose name is a PodGroup's but for two swapped letters, or one too many, are meant for that one."""
+    for namespace, name in members:
+        if (namespace, name) not in groups:
+            for other in _typos(name):
+                if (namespace, other) in groups:
+                    strays[namespace, other].extend(members[namespace, name])
+
+
+def _typos(name: str) -> Iterator[str]:
+    """What was meant, if two neighbouring letters were swapped or one was written twice."""
+    for at, (left, right) in enumerate(pairwise(name)):
+        if left.isalpha() and right.isalpha():
+            swapped = name[:at] + right + left + name[at + 2 :]
+            yield name[:at] + name[at + 1 :] if left == right else swapped
 
 
 def _once(pods: list[Pod]) -> list[Pod]:
@@ -146,7 +167,7 @@ def _gang(key: Key, world: _World, *, whole: bool) -> Gang:
         foreign=tuple(world.foreign.get(key, ())),
         namesakes=() if group else tuple(_namesakes(key, world)),
         elsewhere=tuple(pod for other in sorted(others) for pod in world.members[other, name]),
-        near=() if group else _near(name, world.unused.get(namespace, [])),
+        near=() if group else _near(key, world),
         workloads=tuple(_workloads(members, world) if members else _unlabelled(key, world)),
         whole=whole,
     )
@@ -170,8 +191,15 @@ def _unlabelled(key: Key, world: _World) -> list[Workload]:
     return [workload for workload in named if not any(pod.group or any(unread_names(pod)) for pod in workload.pods)]
 
 
-def _near(name: str, candidates: list[str]) -> tuple[str, ...]:
-    """Names a slip of the pen away. Numbers at the end tell gangs apart (`run-1`, `run-2`) and are no slip."""
+def _near(key: Key, world: _World) -> tuple[str, ...]:
+    """Names a slip of the pen away: of a PodGroup that nobody names, or but for two letters of any."""
+    namespace, name = key
+    typos = [other for other in _typos(name) if (namespace, other) in world.groups]
+    return tuple(dict.fromkeys((*typos, *_alike(name, world.unused.get(namespace, [])))))
+
+
+def _alike(name: str, candidates: list[str]) -> tuple[str, ...]:
+    """Names that look like this one. Numbers tell gangs apart (`run-1`, `run-2`) and are no slip."""
     if len(candidates) > NEAR_MISSES_AT_MOST:
         return tuple(sorted(other for other in candidates if _bare(other) == _bare(name)))
     import difflib

@@ -206,12 +206,12 @@ class Gang(NamedTuple):
     """All that the input says of one group name in one namespace. The roster is what was given: what is
     absent from the input is unknown, not wrong, unless `whole` says that nothing else exists.
 
-    `members` carry the label; `strays` name the group by something Coscheduling does not read (an annotation,
-    an old or misspelt key, the workload's own metadata). `group` is Coscheduling's PodGroup; `foreign` are
-    PodGroups of that name and namespace in other APIs. `namesakes` are Coscheduling PodGroups of this name in
-    other namespaces, `elsewhere` the Pods of other namespaces that use this name. `near` are the names of
-    Coscheduling PodGroups in this namespace that are a slip of the pen away and have no members of their own.
-    `workloads` are the objects that the members' templates stand in; of a group without members, the objects of
+    `members` carry the label; `strays` name the group by something that does not count (an annotation, an old or
+    misspelt key, the workload's own metadata, the name with two letters swapped). `group` is Coscheduling's PodGroup;
+    `foreign` are PodGroups of that name and namespace in other APIs. `namesakes` are Coscheduling PodGroups of this
+    name in other namespaces, `elsewhere` the Pods of other namespaces that use this name. `near` are the names of
+    Coscheduling PodGroups in this namespace that are a slip of the pen away. `workloads` are the objects that the
+    members' templates stand in; of a group without members, the objects of
     its own name whose Pods name no group. `partial` is True at admission: the roster is that of one object, more
     members may come in others, and `group` is what the cluster held a moment ago.
     """
@@ -270,11 +270,15 @@ class WrongScalar(NamedTuple):
 
 
 class RepeatedKey(NamedTuple):
-    """One mapping gives one key twice; the last one wins. Lines count in the file, from 1."""
+    """One mapping gives one key twice or more; the last one wins. Lines count in the file, from 1.
+
+    `whole`: apiVersion and kind are both given again, so two objects stand in one document.
+    """
 
     place: Place
     first_line: int
     second_line: int
+    whole: bool = False
 
 
 class StrangeKind(NamedTuple):

@@ -72,6 +72,8 @@ def _limits(container: dict[str, Any]) -> dict[str, Any]:
 def _whole(quantity: object) -> int:
     text = str(quantity)
     digits = text.rstrip("kMGi")
+    if not digits.lstrip("-").isdigit():
+        return 0  # `1500m`: the API server refuses it before or after the webhook
     return int(digits) * _SUFFIXES.get(text[len(digits) :], 1)
 
 

@@ -239,9 +239,17 @@ def _number(value: object) -> int | None:
 
 
 def _repeated(duplicates: Iterable[tuple[Path, int, int]], refs: list[Ref]) -> Iterator[RepeatedKey]:
-    """The keys given twice in Kubernetes' objects, each at its place in the innermost object around it."""
+    """The keys given more than once in Kubernetes' objects, each at its place in the innermost object around it."""
+    lines: dict[Path, list[int]] = {}
     for path, first, second in duplicates:
+        lines.setdefault(path, []).extend((first, second))
+    for path, at in lines.items():
         around = [ref for ref in refs if path[: len(ref.prefix)] == ref.prefix]
-        if around:
-            ref = max(around, key=lambda each: len(each.prefix))
-            yield RepeatedKey(Place(ref, path[len(ref.prefix) :], "key"), first, second)
+        if not around:
+            continue
+        ref = max(around, key=lambda each: len(each.prefix))
+        merged = (*ref.prefix, "apiVersion") in lines and (*ref.prefix, "kind") in lines
+        if not merged:
+            yield RepeatedKey(Place(ref, path[len(ref.prefix) :], "key"), min(at), max(at))
+        elif path == (*ref.prefix, "kind"):  # a missing `---` is one mistake, however many keys it doubles
+            yield RepeatedKey(Place(ref, ("kind",), "key"), min(at), max(at), whole=True)

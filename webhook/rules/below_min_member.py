@@ -70,7 +70,7 @@ def _of_gang(gang: Gang, stack: Stack) -> Iterator[Finding]:
         fix=_fix(members, (most, wanted), unread),
         related=(
             *(Related(set_by(pod), _label(pod)) for pod in members[:_PLACES_SHOWN]),
-            *(Related(set_by(pod), "names it where Coscheduling does not look") for pod in gang.strays[:_PLACES_SHOWN]),
+            *(Related(set_by(pod), "names it wrongly") for pod in gang.strays[:_PLACES_SHOWN]),
         ),
     )
 
@@ -109,7 +109,7 @@ def _message(gang: Gang, members: Sequence[Pod], counts: tuple[int, int], unread
     alone = len(members) == 1 and members[0].is_template
     if unread:
         said = f"gang {gang.name} has {most} of {wanted} members: {roll(members)}"
-        ends = f"{unread} more name{'s' if unread == 1 else ''} it where Coscheduling does not look"
+        ends = f"{unread} more name{'s' if unread == 1 else ''} it wrongly"
     elif alone:
         at_once = plural(most, "Pod") if most else "no Pod"
         said = (

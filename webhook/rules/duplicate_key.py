@@ -19,6 +19,14 @@ def duplicate_key(repeated: RepeatedKey, stack: Stack) -> Iterator[Finding]:
     A key that also comes in by a merge (`<<`) is no duplicate: what is written out wins, as intended.
     """
     key = repeated.place.path[-1] if repeated.place.path else ""
+    if repeated.whole:
+        yield Finding(
+            repeated.place,
+            f"a second object begins in the same document: {key} is given again, on lines {repeated.first_line} and "
+            f"{repeated.second_line}",
+            fix=f"write a line --- between the objects, before line {repeated.second_line}",
+        )
+        return
     yield Finding(
         repeated.place,
         f"{key} is given twice in one mapping, on lines {repeated.first_line} and {repeated.second_line}: the first "

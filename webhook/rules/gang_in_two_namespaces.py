@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from webhook.gangkeys import can_match, home, misplaced, waiting
 from webhook.model import GROUP_LABEL, Gang, Place
+from webhook.roster import roll
 from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Stack
 
@@ -21,12 +22,12 @@ def gang_in_two_namespaces(gang: Gang, stack: Stack) -> Iterator[Finding]:
     if not members or there is None or not can_match(gang.name) or misplaced(gang, stack):
         return
     first, *rest = members
-    beside = sum(pod.ref.namespace == there.ref.namespace for pod in gang.elsewhere)
+    beside = roll([pod for pod in gang.elsewhere if pod.ref.namespace == there.ref.namespace])
     who = f"{first} and {len(rest)} more are" if rest else f"{first} is"
     yield Finding(
         first.label(GROUP_LABEL, "value"),
-        f"{who} in namespace {gang.namespace}, the PodGroup {gang.name} and {beside} of its members in "
-        f"{there.ref.namespace}: a gang does not reach over namespaces",
+        f"{who} in namespace {gang.namespace}, the PodGroup {gang.name} in {there.ref.namespace}, with {beside}: "
+        "a gang does not reach over namespaces",
         fix=f"put all members into {there.ref.namespace}, or give {gang.namespace} a PodGroup of its own",
         confidence="low" if stack.default_namespace in {gang.namespace, there.ref.namespace} else "high",
         related=(Related(Place(there.ref, ("metadata", "name")), "the PodGroup is here"),),

@@ -19,8 +19,8 @@ def pod_group_not_found(subject: Gang | Member, stack: Stack) -> Iterator[Findin
 
     A warning where the input holds a PodGroup of that name in another namespace or of nearly that name in this one, or
     where it is declared to be the whole system; else the PodGroup may well be in the cluster, and this is an info.
-    Nothing is said where an operator makes the PodGroup. At admission a missing PodGroup is mentioned only after 5 seconds
-    in which none of the namespace changed: one `kubectl apply` of PodGroup and Pods is faster than any watch.
+    Nothing is said where an operator makes the PodGroup. At admission a missing PodGroup is mentioned only after 5
+    seconds in which none of the namespace changed: one `kubectl apply` of PodGroup and Pods is faster than any watch.
     """
     if isinstance(subject, Member):
         yield from _in_cluster(subject, stack)
@@ -76,7 +76,7 @@ def _why(gang: Gang) -> tuple[str, str]:
     if gang.near:
         there = " or ".join(gang.near[:3])
         return (
-            f"which is not in the input, but {there} is, which no Pod names: members stay Pending",
+            f"which is not in the input, but {there} is: members stay Pending",
             f"write {gang.near[0]} if that is meant",
         )
     if gang.whole:
