@@ -82,11 +82,17 @@ def test_what_holds_nothing_is_no_mistake(content: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("head", "unit", "tail"),
-    [(b"kind: Pod\na: ", b"x", b"\n"), (b'{"kind": "Pod", "a": "', b"x", b'"}'), (b"", b"x", b""), (b"", b"\0", b"")],
-    ids=["yaml", "json", "nothing", "zeros"],
+    [
+        (b"kind: Pod\na: ", b"x", b"\n"),
+        (b'{"kind": "Pod", "a": "', b"x", b'"}'),
+        (b"", b"x", b""),
+        (b"", b"\0", b""),
+        (b"containers: ", b"[a, ", b""),
+    ],
+    ids=["yaml", "json", "nothing", "zeros", "flow"],
 )
 def test_a_single_line_of_50_megabytes(head: bytes, unit: bytes, tail: bytes) -> None:
-    Path("x.yaml").write_bytes(head + unit * 50_000_000 + tail)
+    Path("x.yaml").write_bytes(head + unit * (50_000_000 // len(unit)) + tail)
     result = run("x.yaml", "bad.yaml")
     assert [item.spot.file for item in result.findings] == ["bad.yaml"]
     assert exit_code(result, Config()) in {1, 4}

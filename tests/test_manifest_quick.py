@@ -317,3 +317,9 @@ def test_places_in_pods(text: str) -> None:
     (document,) = read(Chunk(text.encode(), 3))
     for path in scalar_paths(document.data):
         holds(document, path)
+
+
+def test_a_hostile_line_is_left_to_the_exact_reader() -> None:
+    """All its tokens would be in memory at once: 2 GB for a line of 50 MB."""
+    with pytest.raises(flow.Unknown):
+        flow.load("[" + "a, " * 30_000 + "a]")

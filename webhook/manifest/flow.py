@@ -8,6 +8,8 @@ from typing import Any
 from webhook.manifest.scalars import WORDS, plain
 
 _DEPTH = 20
+_LONGEST = 1 << 16
+"""Characters: what is longer is no manifest's line, and all its tokens would be in memory at once."""
 _SAFE = r"A-Za-z0-9_./+=@%$()*<>~^;&|!-"
 _NEXT = r"[ ]*+(?:,[ ]*+(?=[^\]},])|(?=[\]}]))"
 _TOKEN = re.compile(
@@ -36,6 +38,8 @@ def load(text: str) -> Any:  # noqa: ANN401, C901, PLR0912 - a list or a mapping
     name: str | None = None
     whole: Any = _UNREAD
     item: Any
+    if len(text) > _LONGEST:
+        raise Unknown
     for quoted, key, bare, opening, closing in _TOKEN.findall(text):
         if whole is not _UNREAD:
             raise Unknown
