@@ -1,6 +1,5 @@
 """The real `gangcheck serve` as a process on loopback, and its webhooks registered with the API server by URL."""
 
-import base64
 import http.client
 import json
 import os
@@ -47,6 +46,10 @@ class Server:
     log: Path
     process: subprocess.Popen[bytes]
 
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
     def ask(self, path: str) -> tuple[int, str]:
         """The status and text of a probe; 0 where nobody answers."""
         connection = http.client.HTTPConnection("127.0.0.1", self.probes, timeout=2)
@@ -89,9 +92,22 @@ class Server:
 
     def kill(self) -> None:
         """At once, its worker too: the two are a session of their own."""
-        for child in _children(self.process.pid):
-            signal.pidfd_send_signal(child, signal.SIGKILL)
+        self._tell_workers(signal.SIGKILL)
         self.stop(signal.SIGKILL)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """The worker hangs: connections are taken by the kernel, and nobody answers."""
+        self._tell_workers(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._tell_workers(signal.SIGCONT)
+
+    def _tell_workers(self, what: signal.Signals) -> None:
+        for child in _children(self.process.pid):
+            signal.pidfd_send_signal(child, what)
+            os.close(child)
 
 
 def _children(process_id: int) -> list[int]:
@@ -187,8 +203,3 @@ def _injects(control: ControlPlane) -> bool:
 
 def scheduler_of(answer: Answer) -> str:
     return str(answer.body.get("spec", {}).get("schedulerName", ""))
-
-
-def bundle(pair: Pair) -> str:
-    """A caBundle that trusts the pair's certificate."""
-    return base64.b64encode(pair.certificate.read_bytes()).decode()

@@ -161,7 +161,7 @@ def test_card_mistake_is_refused_until_the_policy_lets_it_pass(  # noqa: PLR0917
     """The last test here: it brings servers of its own to the registered place."""
     app = f"{letter}-annotation"
     gangcheck.stop()
-    ports = [int(gangcheck.url.rpartition(":")[2]), gangcheck.probes]
+    ports = [gangcheck.port, gangcheck.probes]
     with serving(server_account, tmp_path, ports=ports, pair=gangcheck.pair):
         gone = evict(control, before, app)
         assert len(gone) == 2
