@@ -7,10 +7,10 @@ BIN    := $(VENV)/bin
 EXAMPLES := manifests/examples
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e lint format types contracts check bench coverage clean
+.PHONY: help demo test e2e e2e-slow lint format types contracts check bench coverage clean
 
 help: ## Show what there is to make
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # A stamp per set of packages: made again when pyproject.toml changes.
 $(VENV)/.made:
@@ -42,7 +42,11 @@ test: $(VENV)/.installed-dev ## Run the tests
 
 e2e: $(VENV)/.installed-dev ## Run the tests that need a control plane; the first time it is built (Go 1.25)
 	@$(BIN)/python tests/e2e/build.py
-	@GANGCHECK_E2E=1 $(BIN)/python -m pytest tests/e2e
+	@GANGCHECK_E2E=1 $(BIN)/python -m pytest -m 'not e2e_slow' tests/e2e
+
+e2e-slow: $(VENV)/.installed-dev ## Run those of them that take minutes
+	@$(BIN)/python tests/e2e/build.py
+	@GANGCHECK_E2E=1 $(BIN)/python -m pytest -m e2e_slow tests/e2e
 
 lint: $(VENV)/.installed-dev ## Check the style
 	@$(BIN)/ruff check .
