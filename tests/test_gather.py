@@ -5,13 +5,20 @@ from collections.abc import Iterable
 import pytest
 from made import pod, podgroup, replace, workload
 
-from webhook.gather import NEAR_MISSES_AT_MOST, gather, unread_names
-from webhook.model import GROUP_LABEL, Duplicates, Gang, Ref, Subject
+from webhook.gather import NAMESPACES_AT_MOST, NEAR_MISSES_AT_MOST, gather, unread_names
+from webhook.model import GROUP_LABEL, Count, Duplicates, Gang, Pod, PodGroup, Ref, Scaler, Subject
 
 
 def gangs(subjects: Iterable[Subject], *, whole: bool = False) -> dict[tuple[str, str], Gang]:
     gathered = gather(subjects, whole=whole)
     return {(gang.namespace, gang.name): gang for gang in gathered if isinstance(gang, Gang)}
+
+
+def settings(*subjects: Pod | PodGroup, folders: tuple[str, ...], whole: bool = False) -> list[Gang]:
+    """The gangs of subjects that stand in one folder each."""
+    placed = [replace(subject, ref=subject.ref._replace(document=number)) for number, subject in enumerate(subjects)]
+    found = gather(placed, folders=folders, whole=whole)
+    return [item for item in found if isinstance(item, Gang)]
 
 
 def duplicates(subjects: Iterable[Subject], *folders: str) -> list[Duplicates]:
@@ -143,3 +150,79 @@ def test_among_very_many_only_case_and_separators_are_near() -> None:
 
 def test_whole_is_handed_on() -> None:
     assert gangs([pod("a", "g")], whole=True)["default", "g"].whole
+
+
+def sizes(found: list[Gang]) -> list[tuple[int | None, list[str]]]:
+    return [(gang.group and gang.group.min_member, [pod.ref.name for pod in gang.members]) for gang in found]
+
+
+def test_dev_and_prod_are_two_gangs() -> None:
+    found = settings(
+        podgroup("g", members=2), pod("a", "g"), podgroup("g", members=4), pod("b", "g"), pod("c", "g"),
+        folders=("dev", "dev/jobs", "prod", "prod", "prod/jobs"),
+    )  # fmt: skip
+    assert sizes(found) == [(2, ["a"]), (4, ["b", "c"])]
+
+
+def test_the_whole_system_has_every_object_once() -> None:
+    found = settings(podgroup("g"), pod("a", "g"), podgroup("g", members=3), folders=("x", "y", "z"), whole=True)
+    assert sizes(found) == [(3, ["a"])]
+
+
+def test_one_podgroup_serves_all_folders() -> None:
+    assert sizes(settings(podgroup("g"), pod("a", "g"), pod("b", "g"), folders=("x", "y", "z"))) == [(2, ["a", "b"])]
+
+
+def test_an_overlay_that_changes_only_the_podgroup_says_nothing_of_members() -> None:
+    found = settings(podgroup("g"), pod("a", "g"), podgroup("g", members=8), folders=("base", "base", "overlays/prod"))
+    assert sizes(found) == [(2, ["a"])]
+
+
+def test_a_base_that_overlays_patch_has_nobody_knows_how_many_members() -> None:
+    found = settings(podgroup("g"), podgroup("g", members=8), pod("a", "g"), folders=("o/dev", "o/prod", "base"))
+    assert sizes(found) == [(2, ["a"]), (8, ["a"])]
+    assert {member.count.most for gang in found for member in gang.members} == {None}
+
+
+def test_podgroups_without_any_member_are_one_finding() -> None:
+    assert sizes(settings(podgroup("g"), podgroup("g", members=3), folders=("x", "y"))) == [(3, [])]
+
+
+def test_without_a_podgroup_every_folder_is_its_own() -> None:
+    assert sizes(settings(pod("a", "g"), pod("b", "g"), folders=("x", "y"))) == [(None, ["a"]), (None, ["b"])]
+
+
+def test_a_patch_never_stands_for_the_whole_object() -> None:
+    whole = pod("a", "g", document=0)
+    patch = replace(whole, ref=whole.ref._replace(document=1), containers=())
+    assert gangs([whole, patch])["default", "g"].members == (whole,)
+    assert gangs([patch, whole])["default", "g"].members == (whole,)
+
+
+def test_a_running_pod_that_is_dumped_twice_is_no_duplicate() -> None:
+    assert duplicates([pod("a", "g", live=True), pod("a", "g", live=True, document=1)]) == []
+
+
+def test_a_name_in_thousands_of_namespaces_is_looked_for_in_some() -> None:
+    many = [pod("a", "g", namespace=f"n-{number:04}") for number in range(3000)]
+    found = gangs([*many, podgroup("g", namespace="n-2999")])
+    assert len(found["n-0000", "g"].elsewhere) == NAMESPACES_AT_MOST
+    assert many[-1] in found["n-0000", "g"].elsewhere
+
+
+def scaled(kind: str, *bounds: tuple[int, int | None]) -> Count:
+    """How many there are of a template of this kind under autoscalers with these bounds."""
+    template = pod("a", "g")
+    template = replace(template, ref=template.ref._replace(kind=kind), count=Count(1, 1, ("spec", "replicas")))
+    by = [Scaler(Ref("autoscaling/v2", "H", "default", "h"), kind, "a", least, most) for least, most in bounds]
+    (member,) = gangs([*by, template, podgroup("g")])["default", "g"].members
+    return member.count
+
+
+def test_an_autoscaler_sets_the_number() -> None:
+    path = ("spec", "replicas")
+    assert scaled("Deployment") == Count(1, 1, path)
+    assert scaled("Deployment", (2, 8)) == Count(2, 8, path)
+    assert scaled("Deployment", (4, 6), (2, 8)) == Count(2, 8, path)
+    assert scaled("Deployment", (4, 6), (2, None)) == Count(2, None, path)
+    assert scaled("LeaderWorkerSet", (2, 8)) == Count(0, None, path)

@@ -17,6 +17,7 @@ from webhook.model import (
     Pod,
     PodGroup,
     RepeatedKey,
+    Scaler,
     StrangeKind,
     Subject,
     Workload,
@@ -623,3 +624,37 @@ def test_the_fast_check_and_the_thorough_one_agree(kind: tuple[str, str], body: 
     assert (not found) == thorough(body, shape)
     if shape.sound(body):
         assert not found
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            """{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler,
+            spec: {scaleTargetRef: {kind: StatefulSet, name: a}, minReplicas: 2, maxReplicas: 8}}""",
+            ("StatefulSet", "a", 2, 8),
+        ),
+        (
+            "apiVersion: autoscaling/v1\nkind: HorizontalPodAutoscaler\nspec: {scaleTargetRef: {name: a}}",
+            ("Deployment", "a", 1, None),
+        ),
+        (
+            "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nspec: {scaleTargetRef: {name: a}}",
+            ("Deployment", "a", 0, 100),
+        ),
+        (
+            """{apiVersion: keda.sh/v1alpha1, kind: ScaledObject,
+            spec: {scaleTargetRef: {name: a}, minReplicaCount: $(N), maxReplicaCount: '8'}}""",
+            ("Deployment", "a", 0, None),
+        ),
+    ],
+)
+def test_autoscalers_say_what_they_scale(text: str, told: tuple[str, str, int, int | None]) -> None:
+    (found,) = parsed(text).subjects
+    assert isinstance(found, Scaler)
+    assert found[1:] == told
+
+
+def test_an_autoscaler_without_a_target_is_none() -> None:
+    assert parsed("apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nspec: {}").subjects == ()
+    assert parsed("apiVersion: example.com/v1\nkind: ScaledObject\nspec: {scaleTargetRef: {name: a}}").subjects == ()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
 from webhook.gangkeys import unread_keys
-from webhook.model import GROUP_LABEL, Duplicates, Gang, Pod, PodGroup, Ref, Subject, Workload
+from webhook.model import GROUP_LABEL, Duplicates, Gang, Pod, PodGroup, Ref, Scaler, Subject, Workload
+from webhook.surroundings import FolderOf, by_folder, by_nearest, one_per_folder
 
 Key = tuple[str, str]
 """A gang's namespace and name."""
@@ -16,16 +17,20 @@ Key = tuple[str, str]
 NEAR_MISSES_AT_MOST = 200
 """Above this many unused PodGroups in a namespace, only names that differ in case or separators are near."""
 
+NAMESPACES_AT_MOST = 50
+"""Other namespaces in which a gang's name is looked for: a name such as `train` may be in thousands."""
+
 
 class _World(NamedTuple):
     """The objects of a run by what they are asked for.
 
-    `namespaces` and `homes` tell in which namespaces a group name has members and PodGroups.
+    `namespaces` and `homes` tell in which namespaces a group name has members and PodGroups. An object that is
+    described several times is there as often.
     """
 
     members: Mapping[Key, list[Pod]]
     strays: Mapping[Key, list[Pod]]
-    groups: Mapping[Key, PodGroup]
+    groups: Mapping[Key, list[PodGroup]]
     foreign: Mapping[Key, list[PodGroup]]
     workloads: Mapping[Ref, Workload]
     named: Mapping[Key, list[Workload]]
@@ -38,23 +43,31 @@ def gather(subjects: Iterable[Subject], *, folders: Sequence[str] = (), whole: b
     """Yield a Gang for every group name that a Pod carries or a Coscheduling PodGroup has, and the Duplicates.
 
     `folders` gives the folder of each document by its index: only documents of one folder are told to be
-    duplicates, since overlays repeat their base. `whole`: the input is the whole system.
+    duplicates, since overlays repeat their base, and a gang of several folders is one for each of its PodGroups.
+    `whole`: the input is the whole system, in which every object is there once.
     """
     known = list(subjects)
+
+    def folder_of(subject: Pod | PodGroup) -> str:
+        document = subject.ref.document
+        return folders[document] if 0 <= document < len(folders) else ""
+
     yield from _duplicates(known, folders)
     world = _sort(known)
     wanted = set(world.members) | set(world.groups) | (set(world.strays) & set(world.foreign))
     for key in sorted(wanted):
-        yield _gang(key, world, whole=whole)
+        for group, members, strays in _settings(key, world, folder_of, whole=whole):
+            yield _gang(key, world, (group, _once(members), _once(strays)), whole=whole)
 
 
 def _sort(subjects: Iterable[Subject]) -> _World:
     members: dict[Key, list[Pod]] = defaultdict(list)
     strays: dict[Key, list[Pod]] = defaultdict(list)
-    groups: dict[Key, PodGroup] = {}
+    groups: dict[Key, list[PodGroup]] = defaultdict(list)
     foreign: dict[Key, list[PodGroup]] = defaultdict(list)
     workloads: dict[Ref, Workload] = {}
     named: dict[Key, list[Workload]] = defaultdict(list)
+    scalers: list[Scaler] = []
     for subject in subjects:
         if type(subject) is Pod:
             if subject.group:
@@ -67,25 +80,44 @@ def _sort(subjects: Iterable[Subject]) -> _World:
             named[subject.ref.namespace, subject.ref.name].append(subject)
         elif type(subject) is PodGroup:
             key = (subject.ref.namespace, subject.ref.name)
-            if subject.is_coscheduling:
-                groups[key] = subject
-            else:
-                foreign[key].append(subject)
+            (groups if subject.is_coscheduling else foreign)[key].append(subject)
+        elif type(subject) is Scaler:
+            scalers.append(subject)
     _add_unlabelled_templates(workloads.values(), strays)
+    if scalers:
+        _scale(scalers, members, strays)
     _add_misspelt(members, groups, strays)
-    unique: Mapping[Key, list[Pod]] = {key: _once(pods) for key, pods in members.items()}
-    unread: Mapping[Key, list[Pod]] = {key: _once(pods) for key, pods in strays.items()}
     return _World(
-        unique,
-        unread,
+        members,
+        strays,
         groups,
         foreign,
         workloads,
         named,
-        _namespaces(unique),
+        _namespaces(members),
         _namespaces(groups),
-        _unused(groups, unique),
+        _unused(groups, members),
     )
+
+
+_Setting = tuple[PodGroup | None, Sequence[Pod], Sequence[Pod]]
+"""A PodGroup, if there is one, with its members and strays."""
+
+
+def _settings(key: Key, world: _World, folder_of: FolderOf, *, whole: bool) -> Iterable[_Setting]:
+    """One gang, or one for each folder that holds its PodGroup: dev and prod are not added up. An overlay that changes
+    nothing but the PodGroup says nothing of its members."""
+    members, strays = world.members.get(key, []), world.strays.get(key, [])
+    groups = one_per_folder(world.groups.get(key, ()), folder_of)
+    if whole or len(groups) == 1 or key in world.foreign:
+        return [(groups[-1] if groups else None, members, strays)]
+    if not groups:
+        parts = by_folder(members, folder_of)
+        return [(None, part, [pod for pod in strays if folder_of(pod) == folder_of(part[0])]) for part in parts]
+    found = list(
+        zip(groups, by_nearest(members, groups, folder_of), by_nearest(strays, groups, folder_of), strict=True)
+    )
+    return [part for part in found if part[1] or part[2]] or [(groups[-1], [], [])]
 
 
 def unread_names(pod: Pod) -> Iterator[str]:
@@ -106,8 +138,32 @@ def _add_unlabelled_templates(workloads: Iterable[Workload], strays: dict[Key, l
             strays[workload.ref.namespace, name].extend(pod for pod in workload.pods if not pod.group)
 
 
+_ONE_TEMPLATE = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "Rollout"})
+"""Kinds whose replicas, which an autoscaler sets, are the number of their Pods."""
+
+
+def _scale(scalers: Iterable[Scaler], *rosters: dict[Key, list[Pod]]) -> None:
+    """What an autoscaler scales has as many Pods as that says. Of several (dev and prod) the widest bounds count."""
+    bounds: dict[tuple[str, str, str], tuple[int, int | None]] = {}
+    for scaler in scalers:
+        target = (scaler.ref.namespace, scaler.kind, scaler.name)
+        least, most = bounds.get(target, (scaler.least, scaler.most))
+        top = None if most is None or scaler.most is None else max(most, scaler.most)
+        bounds[target] = (min(least, scaler.least), top)
+    for roster in rosters:
+        for pods in roster.values():
+            pods[:] = [_scaled(pod, bounds.get((pod.ref.namespace, pod.ref.kind, pod.ref.name))) for pod in pods]
+
+
+def _scaled(pod: Pod, bounds: tuple[int, int | None] | None) -> Pod:
+    if bounds is None:
+        return pod
+    least, most = bounds if pod.ref.kind in _ONE_TEMPLATE else (0, None)
+    return pod._replace(count=pod.count._replace(least=least, most=most))
+
+
 def _add_misspelt(
-    members: Mapping[Key, list[Pod]], groups: Mapping[Key, PodGroup], strays: dict[Key, list[Pod]]
+    members: Mapping[Key, list[Pod]], groups: Mapping[Key, list[PodGroup]], strays: dict[Key, list[Pod]]
 ) -> None:
     """Members whose name is a PodGroup's but for two swapped letters, or one too many, are meant for that one."""
     for namespace, name in members:
@@ -125,15 +181,16 @@ def _typos(name: str) -> Iterator[str]:
             yield name[:at] + name[at + 1 :] if left == right else swapped
 
 
-def _once(pods: list[Pod]) -> list[Pod]:
-    """One object described by several documents is one object: the last description counts."""
+def _once(pods: Sequence[Pod]) -> Sequence[Pod]:
+    """One object described by several documents is one object: the last description counts, and no patch does."""
     if len(pods) == 1:
         return pods
     last: dict[object, Pod] = {}
     for pod in pods:
         ref = pod.ref
         identity = (ref.kind, ref.name, pod.spec, pod.role) if ref.name else (ref.document, ref.prefix, pod.spec)
-        last[identity] = pod
+        if identity not in last or _has_image(pod):
+            last[identity] = pod
     return list(last.values())
 
 
@@ -141,10 +198,10 @@ def _namespaces(keys: Iterable[Key]) -> dict[str, list[str]]:
     by_name: dict[str, list[str]] = defaultdict(list)
     for namespace, name in keys:
         by_name[name].append(namespace)
-    return by_name
+    return {name: sorted(namespaces) for name, namespaces in by_name.items()}
 
 
-def _unused(groups: Mapping[Key, PodGroup], members: Mapping[Key, list[Pod]]) -> dict[str, list[str]]:
+def _unused(groups: Mapping[Key, list[PodGroup]], members: Mapping[Key, list[Pod]]) -> dict[str, list[str]]:
     """The names of PodGroups without a member, by namespace."""
     by_namespace: dict[str, list[str]] = defaultdict(list)
     for namespace, name in groups:
@@ -153,20 +210,18 @@ def _unused(groups: Mapping[Key, PodGroup], members: Mapping[Key, list[Pod]]) ->
     return by_namespace
 
 
-def _gang(key: Key, world: _World, *, whole: bool) -> Gang:
+def _gang(key: Key, world: _World, setting: _Setting, *, whole: bool) -> Gang:
     namespace, name = key
-    members = world.members.get(key, [])
-    others = [other for other in world.namespaces.get(name, ()) if other != namespace]
-    group = world.groups.get(key)
+    group, members, strays = setting
     return Gang(
         namespace,
         name,
         group,
         members=tuple(members),
-        strays=tuple(world.strays.get(key, ())),
+        strays=tuple(strays),
         foreign=tuple(world.foreign.get(key, ())),
         namesakes=() if group else tuple(_namesakes(key, world)),
-        elsewhere=tuple(pod for other in sorted(others) for pod in world.members[other, name]),
+        elsewhere=tuple(_elsewhere(key, world)),
         near=() if group else _near(key, world),
         workloads=tuple(_workloads(members, world) if members else _unlabelled(key, world)),
         whole=whole,
@@ -175,7 +230,16 @@ def _gang(key: Key, world: _World, *, whole: bool) -> Gang:
 
 def _namesakes(key: Key, world: _World) -> Iterator[PodGroup]:
     namespace, name = key
-    return (world.groups[other, name] for other in sorted(world.homes.get(name, ())) if other != namespace)
+    homes = islice(world.homes.get(name, ()), NAMESPACES_AT_MOST)
+    return (world.groups[other, name][-1] for other in homes if other != namespace)
+
+
+def _elsewhere(key: Key, world: _World) -> Iterator[Pod]:
+    """The Pods that use this name in other namespaces, those with a PodGroup of the name before all others."""
+    namespace, name = key
+    places = (islice(found.get(name, ()), NAMESPACES_AT_MOST) for found in (world.homes, world.namespaces))
+    others = sorted(set(chain.from_iterable(places)) - {namespace})
+    return (pod for other in others for pod in _once(world.members.get((other, name), [])))
 
 
 def _workloads(members: Iterable[Pod], world: _World) -> list[Workload]:
@@ -233,6 +297,11 @@ def _duplicates(subjects: Iterable[Subject], folders: Sequence[str]) -> Iterator
 def _counted(subject: Subject) -> Ref | None:
     if isinstance(subject, PodGroup):
         return subject.ref if subject.ref.name else None
-    if not isinstance(subject, Pod) or not subject.ref.name or not subject.group:
-        return None
-    return subject.ref if any(container.image for container in subject.containers) else None
+    if not isinstance(subject, Pod) or not subject.ref.name or not subject.group or subject.live:
+        return None  # a running Pod that was dumped twice is no pasted one
+    return subject.ref if _has_image(subject) else None
+
+
+def _has_image(pod: Pod) -> bool:
+    """Whether it is a whole Pod; what names no image is a patch of one."""
+    return any(container.image for container in pod.containers)

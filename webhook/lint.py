@@ -43,6 +43,7 @@ WORDS = (
     b"scheduling.",
     b"kustomiz",
     b"gangcheck",
+    b"ScaledObject",
     *map(str.encode, STEMS + GROUPS),
 )
 """A document concerns us only if it holds one of these: Pods and their templates have containers, and whatever

@@ -202,6 +202,16 @@ class PodGroup(NamedTuple):
         return Place(self.ref, ("spec", *steps), at)
 
 
+class Scaler(NamedTuple):
+    """An autoscaler: what it scales in its namespace, and between which numbers of Pods (None: nobody knows)."""
+
+    ref: Ref
+    kind: str
+    name: str
+    least: int
+    most: int | None
+
+
 class Gang(NamedTuple):
     """All that the input says of one group name in one namespace. The roster is what was given: what is
     absent from the input is unknown, not wrong, unless `whole` says that nothing else exists.
@@ -209,9 +219,9 @@ class Gang(NamedTuple):
     `members` carry the label; `strays` name the group by something that does not count (an annotation, an old or
     misspelt key, the workload's own metadata, the name with two letters swapped). `group` is Coscheduling's PodGroup;
     `foreign` are PodGroups of that name and namespace in other APIs. `namesakes` are Coscheduling PodGroups of this
-    name in other namespaces, `elsewhere` the Pods of other namespaces that use this name. `near` are the names of
-    Coscheduling PodGroups in this namespace that are a slip of the pen away. `workloads` are the objects that the
-    members' templates stand in; of a group without members, the objects of
+    name in other namespaces, `elsewhere` the Pods of other namespaces (50 at most) that use this name. `near` are the
+    names of Coscheduling PodGroups in this namespace that are a slip of the pen away. `workloads` are the objects that
+    the members' templates stand in; of a group without members, the objects of
     its own name whose Pods name no group. `partial` is True at admission: the roster is that of one object, more
     members may come in others, and `group` is what the cluster held a moment ago.
     """
@@ -305,6 +315,7 @@ Subject: TypeAlias = (
     Pod
     | Workload
     | PodGroup
+    | Scaler
     | Gang
     | Member
     | Duplicates

@@ -21,6 +21,7 @@ from webhook.model import (
 )
 from webhook.parse.placeholders import templated
 from webhook.parse.pods import Texts, labels_of, owner_of, read_pod
+from webhook.parse.scalers import scaler
 from webhook.parse.schema import BARE, shape_of
 from webhook.parse.verdicts import judge
 from webhook.stack import Stack
@@ -138,8 +139,11 @@ def _read_stranger(body: dict[str, object], ref: Ref, reading: _Reading) -> None
 
     Only what holds Pod templates, or is called nearly as a kind that does, is our business.
     """
+    found_scaler = scaler(body, ref)
+    if found_scaler:
+        reading.subjects.append(found_scaler)
     known = known_kinds(ref.api_version)
-    if ref.kind in known:
+    if found_scaler or ref.kind in known:
         return
     found = shaped_like_templates(body)
     if found or any(stem in ref.kind for stem in STEMS):

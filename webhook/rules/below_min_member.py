@@ -9,8 +9,8 @@ from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Stack
 
 _PLACES_SHOWN = 8
-_BOUNDS = frozenset({"minReplicas", "maxReplicas"})
-"""The fields of an autoscaler's bounds. Other numbers that are not known exactly are filled in by a template."""
+_BOUNDS = frozenset({"minReplicas", "maxReplicas", "replicas"})
+"""The fields that an autoscaler sets or is bound by. Others that are not known exactly are filled in by a template."""
 
 
 @rule(Gang | Member, Severity.WARNING, evidence="seen")
@@ -24,8 +24,11 @@ def below_min_member(subject: Gang | Member, stack: Stack) -> Iterator[Finding]:
     suspended one is counted as if resumed; absent replicas or parallelism mean 1.
 
     minMember is a lower bound: more members are no mistake. Members are added up over all objects and files of the
-    input. What is not in the input is unknown, so this is never more than a warning. Where an autoscaler's minimum is
-    below minMember, the gang starts but a member that is placed anew after scaling in waits for ever.
+    input; where several folders have a PodGroup of the name (dev and prod), each counts what is nearest to it. What is
+    not in the input is unknown, so this is never more than a warning. A Deployment or StatefulSet that an autoscaler
+    of the input scales (HorizontalPodAutoscaler, KEDA's ScaledObject) has at most the autoscaler's maximum; one without
+    replicas may have an autoscaler that is not in the input, so that is a guess. Where an autoscaler's minimum is below
+    minMember, the gang starts but a member that is placed anew after scaling in waits for ever.
 
     At admission a gang arrives piece by piece, and an incomplete one is no mistake. A Pod that no controller made is
     told how many of minMember there are so far, unless the gang or its PodGroup is just being made. A workload is told
@@ -68,10 +71,19 @@ def _of_gang(gang: Gang, stack: Stack) -> Iterator[Finding]:
         set_by(members[0]) if gang.partial else gang.group.field("minMember"),
         _message(gang, members, (most, wanted), unread),
         fix=_fix(members, (most, wanted), unread),
+        confidence="low" if _may_be_scaled(gang) else "high",
         related=(
             *(Related(set_by(pod), _label(pod)) for pod in members[:_PLACES_SHOWN]),
             *(Related(set_by(pod), "names it wrongly") for pod in gang.strays[:_PLACES_SHOWN]),
         ),
+    )
+
+
+def _may_be_scaled(gang: Gang) -> bool:
+    """Whether replicas are left out where a reader may leave them to an autoscaler outside the input."""
+    return any(
+        workload.ref.kind in {"Deployment", "StatefulSet"} and dig(workload.body, "spec", "replicas") is None
+        for workload in gang.workloads
     )
 
 
@@ -141,7 +153,7 @@ def _label(pod: Pod) -> str:
 def _scaled_in(gang: Gang, place: Place, members: Sequence[Pod], wanted: int) -> Iterator[Finding]:
     """An autoscaler may go below minMember. Low confidence: it need never do so."""
     least = at_least(members)
-    scaled = [pod for pod in members if _BOUNDS.intersection(pod.count.path[-1:])]
+    scaled = [pod for pod in members if _is_scaled(pod)]
     if least >= wanted or not scaled:
         return
     yield Finding(
@@ -152,3 +164,7 @@ def _scaled_in(gang: Gang, place: Place, members: Sequence[Pod], wanted: int) ->
         confidence="low",
         related=tuple(Related(set_by(pod), f"{pod.count.least} to {pod.count.most}") for pod in scaled),
     )
+
+
+def _is_scaled(pod: Pod) -> bool:
+    return pod.count.least != pod.count.most and bool(_BOUNDS.intersection(pod.count.path[-1:]))

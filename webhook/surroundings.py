@@ -1,0 +1,65 @@
+"""Which of several PodGroups of one name a Pod belongs to, by the folders that they stand in.
+
+Trees of manifests hold one gang several times: dev and prod, clusters, an overlay beside its base. Each folder with a
+PodGroup of the name is a setting of its own, and a Pod belongs to the setting that its own folder is nearest to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from webhook.model import Pod, PodGroup
+
+FolderOf = Callable[[Pod | PodGroup], str]
+
+
+def one_per_folder(groups: Iterable[PodGroup], folder_of: FolderOf) -> list[PodGroup]:
+    """The PodGroup of each folder; of two in one folder the last description counts."""
+    return list({folder_of(group): group for group in groups}.values())
+
+
+def by_nearest(pods: Iterable[Pod], groups: Sequence[PodGroup], folder_of: FolderOf) -> list[list[Pod]]:
+    """The Pods of each PodGroup. Those as near to several are shared by these: overlays patch them, so nobody knows
+    how many they are in each."""
+    homes = [_steps(folder_of(group)) for group in groups]
+    known: dict[str, list[int]] = {}
+    parts: list[list[Pod]] = [[] for _ in groups]
+    for pod in pods:
+        folder = folder_of(pod)
+        if folder not in known:
+            known[folder] = _nearest(_steps(folder), homes)
+        nearest = known[folder]
+        for index in nearest:
+            parts[index].append(pod if len(nearest) == 1 else _of_unknown_number(pod))
+    return parts
+
+
+def by_folder(pods: Iterable[Pod], folder_of: FolderOf) -> list[list[Pod]]:
+    """The Pods of each folder, in the order in which the folders are met."""
+    parts: dict[str, list[Pod]] = {}
+    for pod in pods:
+        parts.setdefault(folder_of(pod), []).append(pod)
+    return list(parts.values())
+
+
+def _steps(folder: str) -> list[str]:
+    return [step for step in folder.split("/") if step not in {"", "."}]
+
+
+def _nearest(steps: list[str], homes: Sequence[list[str]]) -> list[int]:
+    shared = [_shared(steps, home) for home in homes]
+    most = max(shared)
+    return [index for index, number in enumerate(shared) if number == most]
+
+
+def _shared(left: list[str], right: list[str]) -> int:
+    number = 0
+    for one, other in zip(left, right, strict=False):
+        if one != other:
+            break
+        number += 1
+    return number
+
+
+def _of_unknown_number(pod: Pod) -> Pod:
+    return pod._replace(count=pod.count._replace(least=0, most=None, stage=None))
