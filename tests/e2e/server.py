@@ -91,29 +91,18 @@ class Server:
             self.process.wait()
 
     def kill(self) -> None:
-        """At once, its worker too: the two are a session of their own."""
-        self._tell_workers(signal.SIGKILL)
-        self.stop(signal.SIGKILL)
+        """At once, its worker too: the two are a process group of their own."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """The worker hangs: connections are taken by the kernel, and nobody answers."""
-        self._tell_workers(signal.SIGSTOP)
+        """It hangs: connections are taken by the kernel, and nobody answers."""
+        os.killpg(self.process.pid, signal.SIGSTOP)
         try:
             yield
         finally:
-            self._tell_workers(signal.SIGCONT)
-
-    def _tell_workers(self, what: signal.Signals) -> None:
-        for child in _children(self.process.pid):
-            signal.pidfd_send_signal(child, what)
-            os.close(child)
-
-
-def _children(process_id: int) -> list[int]:
-    """The children of a process, as descriptors that cannot come to mean another process."""
-    listed = Path(f"/proc/{process_id}/task/{process_id}/children").read_text(encoding="ascii").split()
-    return [os.pidfd_open(int(child)) for child in listed]
+            os.killpg(self.process.pid, signal.SIGCONT)
 
 
 def prepare(control: ControlPlane) -> ControlPlane:
