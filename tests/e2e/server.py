@@ -77,8 +77,13 @@ class Server:
         )
 
     def reviews(self, namespace: str) -> list[dict[str, Any]]:
-        """What the log says of reviews in a namespace, oldest first."""
-        lines = (json.loads(line) for line in self.log.read_text(encoding="utf-8").splitlines() if line[:1] == "{")
+        """What the log says of reviews in a namespace, oldest first. Lines follow the answers by some milliseconds,
+        so the log is read until it has come to rest."""
+        text = ""
+        while (now := self.log.read_text(encoding="utf-8")) != text:
+            text = now
+            time.sleep(0.15)
+        lines = (json.loads(line) for line in text.splitlines() if line[:1] == "{")
         return [line for line in lines if line.get("event") == "review" and line.get("namespace") == namespace]
 
     def stop(self, how: signal.Signals = signal.SIGTERM, timeout: float = 20) -> None:
