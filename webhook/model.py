@@ -292,10 +292,12 @@ class RepeatedKey(NamedTuple):
 
 
 class StrangeKind(NamedTuple):
-    """A kind that its API group does not have; `near` are kinds of that group a slip of the pen away."""
+    """A kind that its API group does not have; `near` are kinds of that group a slip of the pen away, `home` is the
+    apiVersion that has this very kind."""
 
     ref: Ref
     near: tuple[str, ...]
+    home: str = ""
 
 
 class Suppression(NamedTuple):

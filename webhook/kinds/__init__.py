@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from webhook.kinds import builtin, kubeflow, others, ray, sets
-from webhook.kinds.groups import known_kinds
+from webhook.kinds.groups import HOMES, known_kinds
 from webhook.kinds.shapes import shaped_like_templates
 from webhook.kinds.template import Template, items
 from webhook.model import Path
 
 __all__ = [
     "GROUPS",
+    "HOMES",
     "STEMS",
     "TABLE",
     "Template",

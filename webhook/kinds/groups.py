@@ -46,6 +46,16 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+HOMES: Mapping[str, str] = {
+    "Pod": "v1",
+    **dict.fromkeys(("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"), "apps/v1"),
+    **dict.fromkeys(("CronJob", "Job"), "batch/v1"),
+    "JobSet": "jobset.x-k8s.io/v1alpha2",
+    "LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1",
+}
+"""Where a kind is at home that is written with another group's apiVersion."""
+
+
 def known_kinds(api_version: str) -> tuple[str, ...]:
     """The kinds of an apiVersion's group; empty for a group that is not known whole."""
     group, slash, _ = api_version.rpartition("/")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from webhook.kinds import STEMS, Template, embedded, is_left_alone, known_kinds, shaped_like_templates, templates
+from webhook.kinds import HOMES, STEMS, Template, embedded, is_left_alone, known_kinds, shaped_like_templates, templates
 from webhook.model import (
     Malformed,
     Path,
@@ -147,8 +147,8 @@ def _read_stranger(body: dict[str, object], ref: Ref, reading: _Reading) -> None
         return
     found = shaped_like_templates(body)
     if found or any(stem in ref.kind for stem in STEMS):
-        near = _near(ref.kind, known)
-        reading.subjects.extend([StrangeKind(ref, near)] if near else ())
+        near, home = _near(ref.kind, known), HOMES.get(ref.kind, "") if known else ""
+        reading.subjects.extend([StrangeKind(ref, near, home)] if near or home else ())
     if found:
         reading.ours.append(ref)
         _read_templates(body, ref, found, _NO_TEXTS, reading, sound=False)

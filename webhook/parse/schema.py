@@ -23,6 +23,7 @@ from webhook.parse.shapes import (
 
 METADATA = struct(
     {"name": TEXT, "generateName": TEXT, "namespace": TEXT, "labels": TEXTS, "annotations": TEXTS},
+    slashes=False,
 )
 _CONTAINER = struct(
     {

@@ -95,6 +95,8 @@ COUNT = Shape("a whole number, 0 or more", _is_count)
 SWITCH = Shape("true or false", lambda value: type(value) is bool)
 AMOUNT = Shape("a quantity", _is_amount)
 STORED_AMOUNT = Shape("a quantity, a whole number or text", _is_stored_amount)
+NOWHERE = Shape("no such field", lambda _: False, nullable=False)
+"""A key of the shape of a label's that stands where only fields can: it slipped out of labels or annotations."""
 _MAPPING = "a mapping"
 _LIST = "a list"
 
@@ -115,8 +117,11 @@ AMOUNTS = Shape(_MAPPING, _are_amounts, frozenset({dict}), _each(AMOUNT))
 STORED_AMOUNTS = Shape(_MAPPING, _are_stored_amounts, frozenset({dict}), _each(STORED_AMOUNT))
 
 
-def struct(fields: Mapping[str, Shape], *, required: tuple[str, ...] = (), nullable: bool = True) -> Shape:
-    """A mapping with these fields; others may be there and are not judged."""
+def struct(
+    fields: Mapping[str, Shape], *, required: tuple[str, ...] = (), nullable: bool = True, slashes: bool = True
+) -> Shape:
+    """A mapping with these fields; others may be there and are not judged, but for keys with a slash in them where
+    `slashes` is False: no field's name has one."""
 
     def parts(value: object) -> Iterator[tuple[str | int, object, Shape]]:
         if not isinstance(value, dict):
@@ -124,9 +129,12 @@ def struct(fields: Mapping[str, Shape], *, required: tuple[str, ...] = (), nulla
         for key, part in value.items():
             if key in fields:
                 yield key, part, fields[key]
+            elif not slashes and "/" in key:
+                yield key, part, NOWHERE
         yield from ((key, None, fields[key]) for key in required if key not in value)
 
-    return Shape(_MAPPING, _struct_check(fields, required), frozenset({dict}), parts, nullable)
+    sound = _struct_check(fields, required)
+    return Shape(_MAPPING, sound if slashes else _without_slashes(sound), frozenset({dict}), parts, nullable)
 
 
 def _struct_check(fields: Mapping[str, Shape], required: tuple[str, ...]) -> Sound:
@@ -149,6 +157,10 @@ def _struct_check(fields: Mapping[str, Shape], required: tuple[str, ...]) -> Sou
         return True
 
     return sound
+
+
+def _without_slashes(sound: Sound) -> Sound:
+    return lambda value: sound(value) and not any("/" in key for key in value)  # type: ignore[attr-defined]
 
 
 def list_of(shape: Shape, wanted: str = _LIST, *, filled: bool = False) -> Shape:

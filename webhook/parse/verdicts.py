@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from webhook.model import Malformed, Path, Place, Ref, WrongScalar
 from webhook.parse.placeholders import templated
-from webhook.parse.shapes import AMOUNT, COUNT, NAME, STORED_AMOUNT, SWITCH, TEXT, WHOLE, Shape, faults
+from webhook.parse.shapes import AMOUNT, COUNT, NAME, NOWHERE, STORED_AMOUNT, SWITCH, TEXT, WHOLE, Shape, faults
 
 _SHOWN = 40
 
@@ -17,6 +17,9 @@ def judge(body: object, shape: Shape, ref: Ref, written: Callable[[Path], str]) 
     A collection's place is its key: that is the line a reader looks for.
     """
     for path, value, wanted in faults(body, shape):
+        if wanted is NOWHERE:
+            yield _misplaced(ref, path)
+            continue
         if templated(value):
             continue
         place = Place(ref, path, "key" if isinstance(value, dict | list) and isinstance(path[-1], str) else "value")
@@ -24,6 +27,15 @@ def judge(body: object, shape: Shape, ref: Ref, written: Callable[[Path], str]) 
             yield WrongScalar(place, written((*ref.prefix, *path)), value)
         else:
             yield Malformed(place, _message(ref, path, value, wanted), _fix(path, value, wanted))
+
+
+def _misplaced(ref: Ref, path: Path) -> Malformed:
+    holder = dotted(path[:-1])
+    return Malformed(
+        Place(ref, path, "key"),
+        f"{ref}: {path[-1]} is no field of {holder}: Kubernetes drops it, or refuses the object",
+        f"indent it under {holder}.labels, or under annotations",
+    )
 
 
 def _message(ref: Ref, path: Path, value: object, wanted: Shape) -> str:

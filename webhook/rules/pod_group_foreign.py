@@ -18,13 +18,25 @@ def pod_group_foreign(gang: Gang, stack: Stack) -> Iterator[Finding]:
     Coscheduling asks only for scheduling.x-k8s.io/v1alpha1 (pkg/coscheduling/core/core.go:392-402): Pods with its label
     stay Pending with "PodGroup not found" although `kubectl get podgroup` shows one.
 
-    Pods of the other system's scheduler are left alone, and scheduling.sigs.k8s.io is right before v0.25.
+    Pods of the other system's scheduler are left alone, and scheduling.sigs.k8s.io is right before v0.25. Of
+    scheduling.x-k8s.io there is no version but v1alpha1 (config/crd/bases): the API server refuses all others.
     """
+    if gang.group and gang.group.ref.api_version != f"{GROUP_API}/v1alpha1":
+        yield _of_no_version(gang.group)
+        return
     pods = waiting(gang, stack) or tuple(pod for pod in gang.strays if not stack.is_foreign(pod))
     if not pods:
         return
     for group in misplaced(gang, stack):
         yield _finding(group, gang, pods)
+
+
+def _of_no_version(group: PodGroup) -> Finding:
+    return Finding(
+        Place(group.ref, ("apiVersion",)),
+        f"{group.ref} is of {group.ref.api_version}; there is no version of {GROUP_API} but v1alpha1, so it is refused",
+        fix=f"write apiVersion: {GROUP_API}/v1alpha1",
+    )
 
 
 def _finding(group: PodGroup, gang: Gang, pods: tuple[Pod, ...]) -> Finding:
