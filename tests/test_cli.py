@@ -466,3 +466,21 @@ def test_nothing_on_stdin_is_nothing_to_lint() -> None:
     process = start("lint", "-", stdin=subprocess.PIPE)
     _, err = process.communicate(b"", timeout=60)
     assert (process.returncode, err.strip()) == (3, b"Error: nothing came in on stdin")
+
+
+@pytest.mark.parametrize("args", ["--help", "lint --help", "--version"])
+def test_help_that_cannot_be_written_is_no_bug(args: str) -> None:
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "webhook", *args.split()]
+        done = subprocess.run(
+            command, env=environment(), stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert (done.returncode, b"No space left" in done.stderr, b"bug" in done.stderr) == (4, True, False)
+
+
+def test_a_closed_stdin_is_told_apart_from_an_empty_one() -> None:
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", f"exec {sys.executable} -m webhook lint - <&-"], env=environment(), stdout=subprocess.PIPE
+    )
+    out, _ = process.communicate(timeout=60)
+    assert (process.returncode, b"stdin is closed" in out) == (4, True)

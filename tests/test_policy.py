@@ -6,7 +6,7 @@ import pytest
 from made import pod, podgroup
 
 from webhook.model import Place, Pod, PodGroup
-from webhook.policy import Policy, evaluate
+from webhook.policy import LONGEST, Policy, evaluate
 from webhook.rule import Finding, Rule, Severity, rule
 from webhook.stack import Stack
 
@@ -88,3 +88,19 @@ def test_the_policy_may_raise_a_rules_own_severity() -> None:
 def test_an_error_that_is_only_inferred_is_refused() -> None:
     with pytest.raises(ValueError, match="evidence"):
         rule(Pod, Severity.ERROR, evidence="inferred")
+
+
+@rule(Pod, Severity.ERROR, evidence="seen")
+def verbose(pod: Pod, stack: Stack) -> Iterator[Finding]:
+    """A value is quoted.
+
+    Why.
+    """
+    yield Finding(pod.field("containers"), f"{pod.scheduler} is long", f"remove {pod.scheduler}")
+
+
+def test_a_huge_value_makes_no_huge_message() -> None:
+    (found,) = evaluate([pod(scheduler="x" * 1_000_000)], Policy((verbose,)), STACK).findings
+    assert len(found.message) < LONGEST
+    assert len(found.fix) < LONGEST
+    assert found.message.endswith("x is long")

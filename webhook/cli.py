@@ -92,6 +92,9 @@ def main() -> NoReturn:
     except (click.Abort, KeyboardInterrupt):
         say("interrupted")
         code = INTERRUPTED
+    except OSError as error:  # stdout is full or gone while help is written; lint catches its own
+        say(f"Error: {error.strerror or error}")
+        code = UNREAD
     except Exception as error:
         if os.environ.get("GANGCHECK_TRACEBACK"):
             raise
@@ -257,7 +260,9 @@ def lint(
     )
     result = run(paths, config, rules=rules, stdin_name=stdin_filename, progress=progress())
     written = _report(result, targets, rules, color=wants_color(color), verbose=verbose)
-    code = NOTHING if paths == ("-",) and not result.summary.documents else exit_code(result, config)
+    code = exit_code(result, config)
+    if code == CLEAN and paths == ("-",) and not result.summary.documents:
+        code = NOTHING
     if code == NOTHING:
         what = "nothing came in on stdin" if paths == ("-",) else f"no YAML or JSON file in {', '.join(paths)}"
         say(f"Error: {what}")

@@ -9,6 +9,11 @@ from webhook.model import NOTHING, Gang, Member, Subject
 from webhook.rule import Check, Finding, Rule, Severity
 from webhook.stack import Stack
 
+LONGEST = 600
+"""Characters of a message or a fix; more has only what quotes a value that no real manifest has."""
+
+_KEPT = 250
+
 
 class Policy(NamedTuple):
     """Which rules speak, and how loud. `severities` overrides a rule's own, downwards or upwards."""
@@ -75,7 +80,12 @@ def _complete(finding: Finding, rule: Rule, policy: Prepared) -> Finding:
     override = policy.severities.get(rule.name)
     if override is not None:
         severity = override if finding.severity is None else min(override, severity)
-    return finding._replace(rule=rule.name, severity=severity)
+    message, fix = _shortened(finding.message), _shortened(finding.fix)
+    return finding._replace(rule=rule.name, severity=severity, message=message, fix=fix)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:_KEPT]}…{text[-_KEPT:]}"
 
 
 def _is_hearsay(subject: Subject) -> bool:
