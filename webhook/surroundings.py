@@ -6,7 +6,7 @@ PodGroup of the name is a setting of its own, and a Pod belongs to the setting t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from webhook.model import Pod, PodGroup
 
@@ -21,14 +21,13 @@ def one_per_folder(groups: Iterable[PodGroup], folder_of: FolderOf) -> list[PodG
 def by_nearest(pods: Iterable[Pod], groups: Sequence[PodGroup], folder_of: FolderOf) -> list[list[Pod]]:
     """The Pods of each PodGroup. Those as near to several are shared by these: overlays patch them, so nobody knows
     how many they are in each."""
-    homes = [_steps(folder_of(group)) for group in groups]
-    known: dict[str, list[int]] = {}
+    below: dict[str, list[int]] = {}
+    for index, group in enumerate(groups):
+        for folder in _upwards(folder_of(group)):
+            below.setdefault(folder, []).append(index)
     parts: list[list[Pod]] = [[] for _ in groups]
     for pod in pods:
-        folder = folder_of(pod)
-        if folder not in known:
-            known[folder] = _nearest(_steps(folder), homes)
-        nearest = known[folder]
+        nearest = next((below[folder] for folder in _upwards(folder_of(pod)) if folder in below), [])
         for index in nearest:
             parts[index].append(pod if len(nearest) == 1 else _of_unknown_number(pod))
     return parts
@@ -42,23 +41,12 @@ def by_folder(pods: Iterable[Pod], folder_of: FolderOf) -> list[list[Pod]]:
     return list(parts.values())
 
 
-def _steps(folder: str) -> list[str]:
-    return [step for step in folder.split("/") if step not in {"", "."}]
-
-
-def _nearest(steps: list[str], homes: Sequence[list[str]]) -> list[int]:
-    shared = [_shared(steps, home) for home in homes]
-    most = max(shared)
-    return [index for index, number in enumerate(shared) if number == most]
-
-
-def _shared(left: list[str], right: list[str]) -> int:
-    number = 0
-    for one, other in zip(left, right, strict=False):
-        if one != other:
-            break
-        number += 1
-    return number
+def _upwards(folder: str) -> Iterator[str]:
+    """A folder and all around it, up to the nameless one that is around every folder."""
+    while folder:
+        yield folder
+        folder = folder.rpartition("/")[0]
+    yield ""
 
 
 def _of_unknown_number(pod: Pod) -> Pod:
