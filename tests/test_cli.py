@@ -484,3 +484,16 @@ def test_a_closed_stdin_is_told_apart_from_an_empty_one() -> None:
     )
     out, _ = process.communicate(timeout=60)
     assert (process.returncode, b"stdin is closed" in out) == (4, True)
+
+
+def test_nothing_but_what_is_excluded(gangcheck: Call, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("only").mkdir()
+    write("only/x.yaml", "kind: Pod\n")
+    write(".gangcheck.yaml", "exclude: ['*.yaml']\n")
+    assert gangcheck("lint", "only") == 3
+    assert "no YAML or JSON file in only that the configuration does not exclude" in capsys.readouterr().err
+
+
+def test_an_empty_path_is_named(gangcheck: Call, capsys: pytest.CaptureFixture[str]) -> None:
+    assert gangcheck("lint", "") == 4
+    assert "cannot read '': no such file or folder" in capsys.readouterr().out

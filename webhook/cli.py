@@ -265,6 +265,8 @@ def lint(
         code = NOTHING
     if code == NOTHING:
         what = "nothing came in on stdin" if paths == ("-",) else f"no YAML or JSON file in {', '.join(paths)}"
+        if config.exclude and paths != ("-",):
+            what += " that the configuration does not exclude"
         say(f"Error: {what}")
     if not written:
         return UNREAD

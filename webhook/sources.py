@@ -94,7 +94,7 @@ def reason(error: OSError) -> str:
 
 def shown(path: str) -> str:
     """A path as reports show it: below the working directory without it, and with every character printable."""
-    name = os.path.normpath(path)
+    name = os.path.normpath(path) if path else "''"
     if os.path.isabs(name):
         here = os.path.join(os.getcwd(), "")
         name = name.removeprefix(here) if name != here.rstrip(os.sep) else "."
