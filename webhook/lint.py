@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from webhook.errors import Unreadable
 from webhook.gather import gather
 from webhook.kinds import GROUPS, STEMS
 from webhook.manifest import Chunk, Document, Span, Templated, concerns, cut, read, span, written
+from webhook.manifest.lines import split
 from webhook.model import Path, Place, Subject
 from webhook.parse import parse
 from webhook.policy import Failure, Policy, Verdict, evaluate
@@ -34,7 +34,6 @@ Blocks = Iterable[bytes]
 
 LINES_SHOWN = 3
 
-_BREAK = re.compile(r"\r\n|\r|\n")
 
 WORDS = (
     b"ontainers",
@@ -241,8 +240,8 @@ def _spot(place: Place, state: _Run) -> Spot:
 
 @lru_cache(maxsize=8)
 def _lines(text: str) -> list[str]:
-    """A document's lines by the line breaks that spans count (str.splitlines knows more of them)."""
-    return _BREAK.split(text)
+    """A document's lines, kept for its next finding."""
+    return split(text)
 
 
 def _whole_path(place: Place) -> Path:

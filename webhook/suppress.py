@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from webhook.manifest import Document, Span, comments, span
+from webhook.manifest.lines import split
 from webhook.model import Path, Place, Ref, Suppression, dig
 from webhook.result import Located
 
@@ -25,7 +26,6 @@ HINT = "gangcheck"
 _DIRECTIVE = re.compile(r"#\s*gangcheck:\s*([A-Za-z-]+)\b([^#]*)")
 _RULES = re.compile(r"\s*\[([^\]]*)\]")
 _NAME = re.compile(r"[^\s,]+")
-_LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _ALONE = re.compile(r"[-?\s]*")
 _EMPTY = re.compile(r"\s*(?:#|---|\Z)")
 _VERBS = ("ignore", "disable", "noqa", "skip", "suppress", "silence", "allow", "nolint", "off")
@@ -117,7 +117,7 @@ def _subject(silencer: Silencer, known: Collection[str], *, used: bool) -> Suppr
 
 
 def _from_comments(index: int, document: Document) -> Iterator[Silencer]:
-    lines = _LINE_BREAK.split(document.text)
+    lines = split(document.text)
     ref = _ref(index, document.data, ())
     written: Counter[str] = Counter()
     for line, column, text in comments(document):

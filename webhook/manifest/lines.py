@@ -14,6 +14,11 @@ def _starts(text: str) -> list[int]:
     return [0, *(match.end() for match in _BREAK.finditer(text))]
 
 
+def split(text: str) -> list[str]:
+    """The lines of a text, by the line breaks that places count (str.splitlines knows more of them)."""
+    return _BREAK.split(text)
+
+
 def place(text: str, offset: int) -> tuple[int, int]:
     """Line and column, both from 1, of a character in `text`."""
     starts = _starts(text)

@@ -6,11 +6,7 @@ from collections.abc import Iterator
 
 from webhook.model import Path
 from webhook.result import NotRead, Result, Skipped, Summary
-
-
-def counted(number: int, noun: str) -> str:
-    """A number with its noun: `1 file`, `2 files`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+from webhook.roster import plural
 
 
 def dotted(path: Path) -> str:
@@ -36,21 +32,21 @@ def _found(summary: Summary, *, with_info: bool) -> str:
     numbers = [(summary.error, "error"), (summary.warning, "warning")]
     if with_info:
         numbers.append((summary.info, "info finding"))
-    found = ", ".join(counted(number, noun) for number, noun in numbers if number)
+    found = ", ".join(plural(number, noun) for number, noun in numbers if number)
     if not found and not summary.files:
         return "no files were linted"
     if not found:
         found = "no errors or warnings" if summary.info else "no mistakes found"
-    return f"{found} in {counted(summary.files, 'file')} ({counted(summary.documents, 'document')})"
+    return f"{found} in {plural(summary.files, 'file')} ({plural(summary.documents, 'document')})"
 
 
 def _left_out(result: Result, *, with_info: bool) -> str:
     hidden = 0 if with_info else result.summary.info
     parts = (
-        f"{counted(hidden, 'info finding')} (--verbose shows them)" if hidden else "",
+        f"{plural(hidden, 'info finding')} (--verbose shows them)" if hidden else "",
         *_each(result.skipped, "skipped"),
         *_each(result.unreadable, "not read"),
-        f"{counted(len(result.failures), 'rule')} failed" if result.failures else "",
+        f"{plural(len(result.failures), 'rule')} failed" if result.failures else "",
         f"{result.summary.suppressed} suppressed" if result.summary.suppressed else "",
     )
     return ", ".join(filter(None, parts))
@@ -61,6 +57,6 @@ def _each(entries: tuple[Skipped, ...] | tuple[NotRead, ...], what: str) -> Iter
     files = sum(1 for entry in entries if not entry.line)
     documents = len(entries) - files
     if files:
-        yield f"{counted(files, 'file')} {what}"
+        yield f"{plural(files, 'file')} {what}"
     if documents:
-        yield f"{counted(documents, 'document')} {what}"
+        yield f"{plural(documents, 'document')} {what}"

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from webhook.gangkeys import brings_group, unread_keys
 from webhook.model import GROUP_LABEL, Path, Place, Pod, Workload, dig
+from webhook.parse.verdicts import dotted
 from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Stack
 
@@ -38,7 +39,7 @@ def pod_group_on_workload(workload: Workload, stack: Stack) -> Iterator[Finding]
         place,
         f"{place.path[-2]} of {workload.ref} name the gang {name!r}, but its Pods get only the labels of their "
         "template: they are in no gang",
-        fix=f"write {GROUP_LABEL}: {name} under {_dotted((*bare[0].metadata, 'labels'))}",
+        fix=f"write {GROUP_LABEL}: {name} under {dotted((*bare[0].metadata, 'labels'))}",
         severity=None if workload.ref.group in _CERTAIN else Severity.WARNING,
         related=(template, *(Related(other, "this one does not reach Pods either") for other, _ in marks[1:])),
     )
@@ -67,7 +68,3 @@ def _levels(workload: Workload) -> Iterator[Path]:
 def _names_group(pod: Pod) -> bool:
     """Whether the template names a group in some way: then its author knew where, and other rules judge how."""
     return GROUP_LABEL in pod.labels or any(unread_keys(pod))
-
-
-def _dotted(path: Path) -> str:
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
