@@ -4,8 +4,8 @@
     python tests/e2e/build.py --check   only says what is missing, and where the binaries belong
 
 Needs Go 1.25 or later and a module proxy that Go can reach; about ten minutes on two cores the first time, seconds
-after that. The binaries, some 350 MB, are kept in .cache/controlplane, or in the folder that GANGCHECK_CONTROLPLANE
-names. Standard library only: it runs before anything is installed.
+after that. The binaries, some 350 MB, are kept outside the tree, in $XDG_CACHE_HOME/gangcheck/controlplane
+(~/.cache/… where that is not set), or in the folder that GANGCHECK_CONTROLPLANE names. Standard library only: it runs before anything is installed.
 """
 
 import hashlib
@@ -48,10 +48,16 @@ def stamp() -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
 
+def caches() -> Path:
+    """Where this user's programs keep what they can make again (XDG Base Directory: a relative path counts as none)."""
+    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return named if named.is_absolute() else Path.home() / ".cache"
+
+
 def cache() -> Path:
     """The folder of the binaries that belong to this go.mod, whether they are built or not."""
     chosen = os.environ.get("GANGCHECK_CONTROLPLANE")
-    root = Path(chosen) if chosen else MODULE.parents[2] / ".cache" / "controlplane"
+    root = Path(chosen) if chosen else caches() / "gangcheck" / "controlplane"
     return root.absolute() / stamp()
 
 
