@@ -12,7 +12,7 @@ from posixpath import normpath
 
 import jsonpatch
 
-from webhook.model import DEFAULT_SCHEDULER, GROUP_LABEL, Path, dig
+from webhook.model import DEFAULT_SCHEDULER, GROUP_LABEL, Path, dig, pointer
 from webhook.parse.schema import shape_of
 from webhook.review import Body, Operation, VgpuEnv
 from webhook.stack import Names, Stack
@@ -202,9 +202,9 @@ def _append(container: _Container, wanted: Mapping[str, str]) -> Iterator[Operat
     """Entries at the end of the container's list, which is made first where there is none."""
     at = (*container.path, "env")
     if not isinstance(container.body.get("env"), list):
-        yield Operation("add", _pointer(at), [])
+        yield Operation("add", pointer(at), [])
     for name, value in wanted.items():
-        yield Operation("add", _pointer((*at, "-")), {"name": name, "value": value})
+        yield Operation("add", pointer((*at, "-")), {"name": name, "value": value})
 
 
 def _note(pod: Body, names: list[str]) -> Iterator[Operation]:
@@ -213,16 +213,11 @@ def _note(pod: Body, names: list[str]) -> Iterator[Operation]:
     for step in ("metadata", "annotations"):
         path = (*path, step)
         if not isinstance(dig(pod, *path), dict):
-            yield Operation("add", _pointer(path), {})
+            yield Operation("add", pointer(path), {})
     before = _text(dig(pod, *path, INJECTED))
     known = {name.strip() for name in before.split(",")}
     fresh = [name for name in dict.fromkeys(names) if name not in known]
-    yield Operation("add", _pointer((*path, INJECTED)), ",".join([before, *fresh] if before else fresh))
-
-
-def _pointer(path: Path) -> str:
-    """A path as a JSON pointer (RFC 6901)."""
-    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
+    yield Operation("add", pointer((*path, INJECTED)), ",".join([before, *fresh] if before else fresh))
 
 
 def _text(value: object) -> str:

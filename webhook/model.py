@@ -65,8 +65,31 @@ class Env(NamedTuple):
     path: Path
 
 
+class Mount(NamedTuple):
+    """What is mounted into a container: the volume's name, the path inside (`target`), and the part of the volume
+    (`sub_path`, empty for the whole). `path` is where the entry stands in the object."""
+
+    volume: str
+    target: str
+    path: Path
+    sub_path: str = ""
+
+
+class Volume(NamedTuple):
+    """One volume of a Pod. `secret` and `host_path` are empty where it is of another type."""
+
+    name: str
+    path: Path
+    secret: str = ""
+    host_path: str = ""
+
+
 class Container(NamedTuple):
-    """One container of a Pod. `image` is empty where it is absent; limits and requests are as written."""
+    """One container of a Pod. `image` is empty where it is absent; limits and requests are as written.
+
+    `sidecar` is a native one, an init container with restartPolicy Always. `privileged` is what its own
+    securityContext says; a Pod's cannot say it.
+    """
 
     name: str
     image: str
@@ -75,6 +98,8 @@ class Container(NamedTuple):
     limits: Mapping[str, object] = NOTHING
     requests: Mapping[str, object] = NOTHING
     env: tuple[Env, ...] = ()
+    privileged: bool = False
+    mounts: tuple[Mount, ...] = ()
 
 
 class Stage(NamedTuple):
@@ -120,7 +145,8 @@ class Pod(NamedTuple):
     `scheduler`, `priority_class` and `node_name` are empty where the manifest does not say. `live` is True
     for a dump of a running object: what schedulers write there is no mistake.
     `native` is the group named by `schedulingGroup` or `workloadRef` (Kubernetes 1.35 and later), and
-    `native_path` the field that names it. `gates` are the names of scheduling gates.
+    `native_path` the field that names it. `gates` are the names of scheduling gates. `runtime_class` is empty where
+    none is named; HAMi's webhook may fill it in.
     """
 
     ref: Ref
@@ -140,6 +166,8 @@ class Pod(NamedTuple):
     live: bool = False
     finished: bool = False
     owner: str = ""
+    volumes: tuple[Volume, ...] = ()
+    runtime_class: str = ""
 
     @property
     def is_template(self) -> bool:
@@ -327,6 +355,11 @@ Subject: TypeAlias = (
     | StrangeKind
     | Suppression
 )
+
+
+def pointer(path: Path) -> str:
+    """A path as a JSON pointer (RFC 6901)."""
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
 
 
 def dig(body: object, *steps: str | int) -> object:

@@ -37,11 +37,23 @@ class Related(NamedTuple):
     label: str
 
 
+class Edit(NamedTuple):
+    """One change that puts a finding right, as data: an operation of RFC 6902 at a place, in the place's object.
+
+    `value` is what stands there afterwards (none for `remove`). A key is renamed by a `remove` and an `add`.
+    """
+
+    operation: Literal["add", "replace", "remove"]
+    place: Place
+    value: object = None
+
+
 class Finding(NamedTuple):
     """What is wrong, where, and what puts it right.
 
     `message` states the facts of this case (names, numbers) without a full stop at its end; `fix` is one
     imperative line. A rule leaves `rule` empty, and `severity` None for its own; `policy.evaluate` fills them.
+    `edits` are the cure as data where it is certain, to be made together and in this order; else empty.
     """
 
     place: Place
@@ -51,6 +63,7 @@ class Finding(NamedTuple):
     confidence: Confidence = "high"
     related: tuple[Related, ...] = ()
     rule: str = ""
+    edits: tuple[Edit, ...] = ()
 
 
 S = TypeVar("S")

@@ -9,11 +9,12 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any
 
+from webhook.codec import dumps, loads
 from webhook.errors import BadReview
 from webhook.manifest.exact import DEPTH
-from webhook.model import dig
+from webhook.model import NOTHING, dig
 from webhook.review import Answer, Body, Request
 
 _VERSIONS = ("admission.k8s.io/v1", "admission.k8s.io/v1beta1")
@@ -36,18 +37,19 @@ def decode(body: bytes) -> Request:
 
 
 def _request(version: str, request: Body) -> Request:
+    kind, resource, user = (_inside(request, key) for key in ("kind", "resource", "userInfo"))
     return Request(
         uid=_text(request, "uid", needed=True),
         review=version,
         operation=_text(request, "operation", needed=True),
-        group=_text(request, "kind", "group"),
-        version=_text(request, "kind", "version"),
-        kind=_text(request, "kind", "kind", needed=True),
-        resource=_text(request, "resource", "resource", needed=True),
+        group=_text(kind, "group", "kind."),
+        version=_text(kind, "version", "kind."),
+        kind=_text(kind, "kind", "kind.", needed=True),
+        resource=_text(resource, "resource", "resource.", needed=True),
         subresource=_text(request, "subResource"),
         name=_text(request, "name"),
         namespace=_text(request, "namespace"),
-        user=_text(request, "userInfo", "username"),
+        user=_text(user, "username", "userInfo."),
         dry_run=_switch(request, "dryRun"),
         object=_object(request, "object"),
         old_object=_object(request, "oldObject"),
@@ -56,7 +58,7 @@ def _request(version: str, request: Body) -> Request:
 
 def _read(body: bytes) -> object:
     try:
-        review = json.loads(body, parse_constant=_no_number)
+        review = loads(body)
     except RecursionError:
         raise _too_deep() from None
     except ValueError as error:
@@ -64,10 +66,6 @@ def _read(body: bytes) -> object:
     if body.count(b"{") + body.count(b"[") > DEPTH and _is_deep(review):
         raise _too_deep()
     return review
-
-
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number to JSON")
 
 
 def _too_deep() -> BadReview:
@@ -85,13 +83,18 @@ def _is_deep(value: object) -> bool:
     return True
 
 
-def _text(request: Body, *path: str, needed: bool = False) -> str:
-    value = dig(request, *path)
+def _inside(request: Body, key: str) -> Body:
+    value = request.get(key)
+    return value if isinstance(value, dict) else NOTHING
+
+
+def _text(holder: Body, key: str, at: str = "", *, needed: bool = False) -> str:
+    value = holder.get(key)
+    if type(value) is str and (value or not needed):
+        return value
     if value is None and not needed:
         return ""
-    if not isinstance(value, str) or (needed and not value):
-        raise BadReview(f"request.{'.'.join(path)} is {_shown(value)}; wanted is text")
-    return value
+    raise BadReview(f"request.{at}{key} is {_shown(value)}; wanted is text")
 
 
 def _switch(request: Body, key: str) -> bool:
@@ -139,4 +142,4 @@ def encode(request: Request, answer: Answer) -> Mapping[str, object]:
 
 def _patch(answer: Answer) -> str:
     steps = [{"op": each.op, "path": each.path, "value": each.value} for each in answer.patch]
-    return base64.b64encode(json.dumps(steps, separators=(",", ":")).encode()).decode("ascii")
+    return base64.b64encode(dumps(steps)).decode("ascii")

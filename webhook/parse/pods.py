@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from webhook.kinds import Template
-from webhook.model import Container, Count, Env, Path, Pod, Ref, dig
+from webhook.model import Container, Count, Env, Mount, Path, Pod, Ref, Volume, dig
 
 NONE: Mapping[str, str] = {}
 _NOTHING: Mapping[str, object] = {}
@@ -55,6 +55,8 @@ def read_pod(body: Mapping[str, object], ref: Ref, template: Template, mended: T
         live,
         finished,
         owner_of(body.get("metadata")),
+        tuple(_volumes(spec["volumes"], (*template.spec, "volumes"))) if "volumes" in spec else (),
+        _entry(spec, "runtimeClassName", template.spec, mended),
     )
 
 
@@ -178,7 +180,23 @@ def _container(item: dict[str, object], path: Path, role: Role, mended: Texts) -
         limits if type(limits) is dict else _NOTHING,
         requests if type(requests) is dict else _NOTHING,
         tuple(_env(env, (*path, "env"), mended)) if env and type(env) is list else (),
+        "securityContext" in item and dig(item, "securityContext", "privileged") is True,
+        tuple(_mounts(item["volumeMounts"], (*path, "volumeMounts"))) if "volumeMounts" in item else (),
     )
+
+
+def _mounts(entries: object, at: Path) -> Iterator[Mount]:
+    for index, entry in enumerate(entries if type(entries) is list else ()):
+        if type(entry) is dict:
+            name, target, part = (_text(entry.get(key)) for key in ("name", "mountPath", "subPath"))
+            yield Mount(name, target, (*at, index), part)
+
+
+def _volumes(entries: object, at: Path) -> Iterator[Volume]:
+    for index, entry in enumerate(entries if type(entries) is list else ()):
+        if type(entry) is dict:
+            secret, host = (dig(entry, *steps) for steps in (("secret", "secretName"), ("hostPath", "path")))
+            yield Volume(_text(entry.get("name")), (*at, index), _text(secret), _text(host))
 
 
 def _env(entries: list[object], at: Path, mended: Texts) -> Iterator[Env]:

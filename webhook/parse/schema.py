@@ -35,6 +35,8 @@ _CONTAINER = struct(
         "env": ENV,
         "resources": struct({"limits": AMOUNTS, "requests": AMOUNTS}),
         "restartPolicy": TEXT,
+        "securityContext": struct({"privileged": SWITCH}),
+        "volumeMounts": list_of(struct({"name": NAME, "mountPath": TEXT, "subPath": TEXT}, required=("name",))),
     },
     required=("name",),
 )
@@ -50,6 +52,12 @@ _POD_FIELDS: Mapping[str, Shape] = {
     "restartPolicy": TEXT,
     "nodeSelector": TEXTS,
     "hostNetwork": SWITCH,
+    "volumes": list_of(
+        struct(
+            {"name": NAME, "secret": struct({"secretName": TEXT}), "hostPath": struct({"path": TEXT})},
+            required=("name",),
+        )
+    ),
     "schedulingGates": list_of(struct({"name": NAME}, required=("name",))),
     "tolerations": list_of(struct({"key": TEXT, "operator": TEXT, "value": TEXT, "effect": TEXT})),
 }

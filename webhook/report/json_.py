@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 
-from webhook.model import Ref
+from webhook.model import Ref, pointer
 from webhook.report import Style
 from webhook.report.phrases import dotted
 from webhook.result import Located, Result, Spot
-from webhook.rule import Rule
+from webhook.rule import Edit, Rule
 
 _UNSAFE = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """What JSON allows and terminals or UTF-8 do not: C1 controls, line ends, reordering, halves of surrogate pairs."""
@@ -57,7 +57,14 @@ def _finding(entry: Located) -> dict[str, object]:
         "path": dotted(finding.place.path),
         "fingerprint": entry.fingerprint,
         "related": _related(entry),
+        "edits": [_edit(edit) for edit in finding.edits],
     }
+
+
+def _edit(edit: Edit) -> dict[str, object]:
+    """An operation of RFC 6902 on the object that it names."""
+    value = {} if edit.operation == "remove" else {"value": edit.value}
+    return {"object": _object(edit.place.ref), "op": edit.operation, "path": pointer(edit.place.path), **value}
 
 
 def _spot(spot: Spot) -> dict[str, object]:
