@@ -365,7 +365,7 @@ def pointer(path: Path) -> str:
 def dig(body: object, *steps: str | int) -> object:
     """The value at a path of keys and indices, or None where any step is missing."""
     for step in steps:
-        if isinstance(body, Mapping):
+        if type(body) is dict or isinstance(body, Mapping):  # asking an abstract class costs ten times as much
             body = body.get(step)
         elif isinstance(body, list) and isinstance(step, int) and -len(body) <= step < len(body):
             body = body[step]
