@@ -1,7 +1,8 @@
 """What the API server must know to call us: a stack to both webhook configurations.
 
 Only objects with a GPU or a gang reach us, by match conditions in CEL; so everything else in the cluster does not
-depend on us at all. A namespace's label `gangcheck.io/mode` picks between enforce (the default), warn and off.
+depend on us at all. A namespace's label `gangcheck.io/mode` picks between enforce (the default), warn and off, and in
+the regime strict also strict.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import base64
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from webhook.gangkeys import SYSTEM_NAMES
 from webhook.kinds import TABLE, is_left_alone
@@ -19,6 +20,7 @@ from webhook.stack import Stack
 
 Configuration: TypeAlias = dict[str, Any]
 Rules: TypeAlias = Sequence[Mapping[str, object]]
+FailurePolicy: TypeAlias = Literal["Ignore", "Fail"]
 
 DOMAIN = "gangcheck.io"
 MODE = f"{DOMAIN}/mode"
@@ -27,6 +29,10 @@ MUTATING = "zz-gangcheck"
 VALIDATING = "gangcheck"
 
 MUTATE, VALIDATE, WARN = "/mutate", "/validate", "/validate/warn"
+
+Regime: TypeAlias = Literal["normal", "warn-only", "strict"]
+"""What namespaces may choose by their mode. normal: enforce, warn and off. warn-only: nothing is ever denied, off is
+off. strict: strict as well, where no object is let through without a verdict."""
 
 KUBERNETES_NAMESPACES = ("kube-system", "kube-public", "kube-node-lease")
 
@@ -50,13 +56,14 @@ class Options:
     """What may differ between clusters.
 
     `excluded` are namespaces that never reach us, beside Kubernetes' own and ours: HAMi's. `failure_policy` is that
-    of `/validate` alone; nothing else may ever stop a Pod. With `events` a review may leave an Event behind, though
-    never on a dry run.
+    of `/validate` alone; but for namespaces whose mode is strict nothing else may ever stop a Pod. With `events` a
+    review may leave an Event behind, though never on a dry run.
     """
 
     reach: Reach = field(default_factory=Reach)
     excluded: tuple[str, ...] = ("hami-system",)
-    failure_policy: Literal["Ignore", "Fail"] = "Ignore"
+    failure_policy: FailurePolicy = "Ignore"
+    regime: Regime = "normal"
     mutate_seconds: int = 2
     validate_seconds: int = 3
     events: bool = True
@@ -74,10 +81,7 @@ class _Family:
 def configurations(stack: Stack, options: Options = Options()) -> tuple[Configuration, Configuration]:
     """The MutatingWebhookConfiguration and the ValidatingWebhookConfiguration, ready for JSON or YAML."""
     families = _families(stack)
-    validating = [
-        *(_validate(family, VALIDATE, options) for family in families),
-        *(_validate(family, WARN, options) for family in families),
-    ]
+    validating = [_validate(family, door, options) for door in _doors(options) for family in families]
     return (
         _configuration("MutatingWebhookConfiguration", MUTATING, [_mutate(families[0], options)]),
         _configuration("ValidatingWebhookConfiguration", VALIDATING, validating),
@@ -107,14 +111,37 @@ def _mutate(pods: _Family, options: Options) -> Configuration:
     }
 
 
-def _validate(family: _Family, path: str, options: Options) -> Configuration:
-    """The two entries of a family share no namespace: a mode that is neither warn nor off enforces."""
-    warns = path == WARN
-    mode = _expression(MODE, "In", "warn") if warns else _expression(MODE, "NotIn", "warn", "off")
+class _Door(NamedTuple):
+    """One of the entries that every family has: which namespaces go through it, and where to."""
+
+    name: str
+    path: str
+    mode: Configuration
+    failure_policy: FailurePolicy
+
+
+def _doors(options: Options) -> tuple[_Door, ...]:
+    """No two share a namespace. A mode that is none of these is a slip of the pen, and enforces."""
+    if options.regime == "warn-only":
+        return (_Door("warn", WARN, _expression(MODE, "NotIn", "off"), "Ignore"),)
+    strict = ("strict",) if options.regime == "strict" else ()
+    return (
+        _Door("enforce", VALIDATE, _expression(MODE, "NotIn", "warn", "off", *strict), options.failure_policy),
+        *(_Door(mode, VALIDATE, _expression(MODE, "In", mode), "Fail") for mode in strict),
+        _Door("warn", WARN, _expression(MODE, "In", "warn"), "Ignore"),
+    )
+
+
+def enforced(options: Options) -> Configuration:
+    """The namespaceSelector of those whose objects may be denied, when the server cannot be asked as well."""
+    return _namespaces(options, _expression(MODE, "NotIn", "warn", "off"))
+
+
+def _validate(family: _Family, door: _Door, options: Options) -> Configuration:
     return {
-        **_webhook(f"{family.name}.{'warn' if warns else 'enforce'}.{DOMAIN}", family, path, options),
-        "failurePolicy": "Ignore" if warns else options.failure_policy,
-        "namespaceSelector": _namespaces(options, mode),
+        **_webhook(f"{family.name}.{door.name}.{DOMAIN}", family, door.path, options),
+        "failurePolicy": door.failure_policy,
+        "namespaceSelector": _namespaces(options, door.mode),
         "objectSelector": {},
         "sideEffects": "NoneOnDryRun" if options.events else "None",
         "timeoutSeconds": options.validate_seconds,
@@ -166,7 +193,7 @@ def _families(stack: Stack) -> tuple[_Family, ...]:
     template, job = ("spec", "template"), ("spec", "jobTemplate")
     return (
         _Family("pods", [_rule("", ("pods",), _CREATE, "v1")], {"gpu-or-gang": _ours(stack, ())}),
-        _Family("gang-changes", [_rule("", ("pods",), ("UPDATE",), "v1")], {"gang-changed": _gang_changed()}),
+        _Family("gang-changes", [_rule("", ("pods",), ("UPDATE",), "v1")], {"gang-changed": gang_changed()}),
         _Family(
             "workloads",
             [
@@ -257,7 +284,7 @@ def _has(path: tuple[str, ...]) -> str:
     return " && ".join(f"has({_field(path[: end + 1])})" for end in range(len(path)))
 
 
-def _gang_changed() -> str:
+def gang_changed() -> str:
     """Whether an UPDATE moves the object into another gang; `/` stands for none, since no gang can be called so."""
     new, old = (
         f"(half in {each} && '{GROUP_LABEL}' in {each}[half] ? {each}[half]['{GROUP_LABEL}'] : '/')"

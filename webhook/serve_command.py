@@ -15,6 +15,7 @@ from webhook.errors import BadConfig
 
 if TYPE_CHECKING:
     from webhook.config import Config
+    from webhook.registration import Regime
     from webhook.rule import Rule
     from webhook.settings import Table
 
@@ -218,6 +219,19 @@ def _over(value: V, table: Table, flags: Mapping[str, object], section: str) -> 
     show_default=True,
     help="Of /validate: what happens where no verdict can be had.",
 )
+@click.option(
+    "--regime",
+    type=click.Choice(["normal", "warn-only", "strict"]),
+    default="normal",
+    show_default=True,
+    help="warn-only: nothing is ever denied. strict: namespaces may choose the mode strict, which lets nothing "
+    "through without a verdict.",
+)
+@click.option(
+    "--admission-policy",
+    is_flag=True,
+    help="Print instead the ValidatingAdmissionPolicy that holds pod-group-annotation while the server is away.",
+)
 def registration(
     *,
     config_file: str | None,
@@ -229,6 +243,8 @@ def registration(
     service: str,
     port: int,
     url: str,
+    regime: Regime,
+    admission_policy: bool,
 ) -> int:
     """Print the MutatingWebhookConfiguration and the ValidatingWebhookConfiguration that fit the stack, as YAML.
 
@@ -244,7 +260,13 @@ def registration(
     from webhook.rules import all_rules
 
     config = configuration(config_file, all_rules(), {}, stack=stack)
+    enforcement = config.enforcement or Enforcement()
     reach = Reach(url, namespace, service, port, sources.read_text(ca_file).encode() if ca_file else b"")
-    events = (config.enforcement or Enforcement()).events
-    both = configurations(config.stack, Options(reach, excluded, failure_policy, events=events))
+    options = Options(reach, excluded, failure_policy, regime, events=enforcement.events)
+    if admission_policy:
+        from webhook.admission_policy import admission_policy as standing_in
+
+        both = standing_in(config.stack, options, enforcement)
+    else:
+        both = configurations(config.stack, options)
     return 0 if write(yaml.safe_dump_all(both, sort_keys=False, width=120), "-") else 4
