@@ -55,11 +55,11 @@ def named(name: str, configuration: Configuration = VALIDATING) -> Configuration
 LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 QUALIFIED = re.compile(rf"({LABEL}(\.{LABEL})*/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 OPTIONS = (
-    Options(regime="warn-only"),
-    Options(regime="strict"),
     Options(),
     Options(reach=Reach(url="https://127.0.0.1:8443/", ca=b"-----BEGIN")),
     Options(reach=Reach(namespace="ops", service="gang", port=8443), excluded=(), failure_policy="Fail", events=False),
+    Options(regime="warn-only"),
+    Options(regime="strict"),
 )
 ALL = [found for options in OPTIONS for found in configurations(STACK, options)]
 
