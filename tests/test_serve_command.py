@@ -167,6 +167,7 @@ def test_what_holds_can_be_read_again(gangcheck: Call, capsys: pytest.CaptureFix
             "operators": {"kuberay": True, "mpi-operator": "gpu"},
             "images": {"registry.local/*": "musl"},
             "foreignSchedulers": [],
+            "injectsScheduler": False,
         },
     }
     Path("policy.yaml").write_text(json.dumps(policy), encoding="utf-8")
@@ -175,7 +176,8 @@ def test_what_holds_can_be_read_again(gangcheck: Call, capsys: pytest.CaptureFix
     assert read_config(shown, "shown", RULES) == read(policy)
     assert gangcheck("serve", "--print-config") == 0
     bare = read_config(capsys.readouterr().out, "shown", RULES)
-    assert bare == Config(server=Server(), enforcement=Enforcement(), env=VgpuEnv())
+    stack = Stack(injects_scheduler=True)
+    assert bare == Config(stack=stack, server=Server(), enforcement=Enforcement(), env=VgpuEnv())
     assert yaml.safe_load(config_text(Config()))["server"]["listen"] == "127.0.0.1:8443"
 
 
@@ -193,6 +195,27 @@ def test_flags_go_before_the_file(gangcheck: Call, capsys: pytest.CaptureFixture
     assert gangcheck("serve", "--config", "policy.yaml", "--print-config", "--select", "pod-group-*") == 0
     shown = yaml.safe_load(capsys.readouterr().out)
     assert (shown["select"], "ignore" in shown) == (["pod-group-*"], False)
+
+
+@pytest.mark.parametrize(
+    ("policy", "args", "injects"),
+    [
+        ("", (), True),
+        ('stack: {hami: "2.10"}', (), True),
+        ("# nothing", (), True),
+        ("stack: {injectsScheduler: false}", (), False),
+        ("stack: {injectsScheduler: false}", ("--stack", "injectsScheduler=true"), True),
+        ("", ("--stack", "injectsScheduler=false"), False),
+        ("", ("--stack", "hami=2.10"), True),
+    ],
+)
+def test_the_server_is_its_own_mutator_unless_told_otherwise(
+    gangcheck: Call, capsys: pytest.CaptureFixture[str], policy: str, args: tuple[str, ...], *, injects: bool
+) -> None:
+    Path("policy.yaml").write_text(policy, encoding="utf-8")
+    named = ("--config", "policy.yaml") if policy else ()
+    assert gangcheck("serve", "--print-config", *named, *args) == 0
+    assert yaml.safe_load(capsys.readouterr().out)["stack"]["injectsScheduler"] is injects
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from posixpath import join, normpath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -61,13 +61,18 @@ class Config(NamedTuple):
     here: str = ""
 
 
-def read_config(text: str, name: str, known_rules: Collection[str]) -> Config:
-    """The configuration in a file's text. Raises BadConfig with `name`, line and column."""
+def read_config(text: str, name: str, known_rules: Collection[str], base: Stack | None = None) -> Config:
+    """The configuration in a file's text. Raises BadConfig with `name`, line and column.
+
+    `base` is the stack where the file does not say otherwise.
+    """
     document = _document(text, name)
+    usual = Config(stack=base or Stack())
     if document is None:
-        return Config()
+        return usual
     try:
-        config = Config(**settings.fields(document.data, (), _CONFIG))
+        table: Table = {**_CONFIG, "stack": ("stack", partial(settings.stack, base=base))}
+        config = usual._replace(**settings.fields(document.data, (), table))
         _check_rules(document.data, known_rules)
     except Wrong as wrong:
         where = span(document, wrong.path, key=wrong.at_key)

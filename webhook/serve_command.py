@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from webhook.registration import Regime
     from webhook.rule import Rule
     from webhook.settings import Table
+    from webhook.stack import Stack
 
 V = TypeVar("V")
 
@@ -137,13 +138,15 @@ def configuration(
 ) -> Config:
     """What holds: the file's settings, and over them those of the command line. Raises BadConfig.
 
+    The server injects schedulerName itself, so the stack has injectsScheduler unless file or command line say no.
     `flags` maps `section.key` of the policy file to a value as YAML would have it, None or empty for not given.
     """
     from webhook import service
     from webhook.review import Enforcement, VgpuEnv
     from webhook.settings import read_setting, read_stack
+    from webhook.stack import Stack
 
-    config = _read(file, rules)
+    config = _read(file, rules, Stack(injects_scheduler=True))
     _check_rules((*select, *ignore), rules)
     for setting in stack:
         config = config._replace(stack=read_stack(read_setting(setting), config.stack))
@@ -159,13 +162,13 @@ def configuration(
     )
 
 
-def _read(file: str | None, rules: Sequence[Rule]) -> Config:
+def _read(file: str | None, rules: Sequence[Rule], base: Stack) -> Config:
     from webhook import sources
     from webhook.config import Config, read_config
 
     if not file:
-        return Config()
-    return read_config(sources.read_text(file), sources.shown(file), [rule.name for rule in rules])
+        return Config(stack=base)
+    return read_config(sources.read_text(file), sources.shown(file), [rule.name for rule in rules], base)
 
 
 def _check_rules(names: Sequence[str], rules: Sequence[Rule]) -> None:

@@ -32,9 +32,6 @@ NEEDED = (
 )
 """What the server's account may do, and no more: the index, Events, and whose an object is."""
 
-# Injection is what the stand is for; a server in a cluster is told so by its policy file.
-STACK = ("injectsScheduler=true",)
-
 
 @dataclass(frozen=True, slots=True)
 class Server:
@@ -139,7 +136,6 @@ def serving(
         "--kubeconfig",
         str(control.kubeconfig),
     ]
-    command += [part for setting in STACK for part in ("--stack", setting)]
     if "--drain-seconds" not in options:
         command += ["--drain-seconds", "0"]
     with log.open("ab") as output:
