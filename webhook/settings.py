@@ -214,6 +214,13 @@ def _libc(value: object, path: Path) -> str:
     return value
 
 
+def _core_policy(value: object, path: Path) -> str:
+    known = ("default", "force", "disable")
+    if value not in known:
+        raise Wrong(path, f"wanted is one of {', '.join(known)}, and this is {shown(value)}")
+    return str(value)
+
+
 _VENDORS: Table = {vendor: (vendor, _vendor) for vendor in VENDORS}
 _RESOURCES: Table = {name: (name, _resources) for name in Names.__dataclass_fields__}
 _OPERATORS: Table = {operator: (operator, _operator) for operator in get_args(Operator)}
@@ -232,6 +239,8 @@ STACK: Table = {
     "forceOverwriteDefaultScheduler": ("force_overwrite_default_scheduler", flag),
     "mockDevicePlugin": ("mock_device_plugin", flag),
     "nativeGang": ("native_gang", flag),
+    "overwriteEnv": ("overwrite_env", flag),
+    "gpuCorePolicy": ("gpu_core_policy", _core_policy),
     "kubeQps": ("kube_qps", rate),
     "permitWaitingSeconds": ("permit_waiting_seconds", seconds),
     "injectsScheduler": ("injects_scheduler", flag),

@@ -121,6 +121,8 @@ class Stack:
 
     `operators` maps an operator whose gang flag is on to the scheduler name that the flag gives (empty where
     it sets none). `mock_device_plugin` tells whether nodes publish gpumem and gpucores in their allocatable.
+    `overwrite_env` and `gpu_core_policy` are what NVIDIA's part of HAMi's device configuration says (overwriteEnv,
+    gpuCorePolicy): with them HAMi's webhook adds environment of its own.
     `injects_scheduler` is True where gangcheck's own mutating webhook is installed. `images` are the user's own
     rows, a glob over image references and the libc they hold (musl, glibc, uclibc, none, unknown); `image_mirrors`
     are prefixes of registries that copy others (see webhook/images).
@@ -139,6 +141,8 @@ class Stack:
     force_overwrite_default_scheduler: bool = True
     mock_device_plugin: bool | None = None
     native_gang: bool | None = None
+    overwrite_env: bool | None = None
+    gpu_core_policy: str | None = None
     kube_qps: float | None = None
     permit_waiting_seconds: int | None = None
     injects_scheduler: bool = False
