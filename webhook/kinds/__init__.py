@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from webhook.kinds import builtin, kubeflow, others, ray, sets
 from webhook.kinds.groups import HOMES, known_kinds
+from webhook.kinds.parts import is_part, looks_like_values
 from webhook.kinds.shapes import shaped_like_templates
 from webhook.kinds.template import Template, items
 from webhook.model import Path
@@ -18,7 +19,9 @@ __all__ = [
     "Template",
     "embedded",
     "is_left_alone",
+    "is_part",
     "known_kinds",
+    "looks_like_values",
     "shaped_like_templates",
     "templates",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from webhook.errors import Unreadable
 from webhook.manifest.reading import is_json, span_at, tree
 from webhook.manifest.values import Document, Node, Span
 from webhook.model import Path
@@ -39,19 +40,42 @@ def comments(document: Document) -> Iterator[tuple[int, int, str]]:
 
 
 def _offsets(document: Document, path: Path, *, key: bool) -> tuple[int, int]:
-    found = tree(document.text)
+    return _within(document.text, path, key=key)
+
+
+def _within(text: str, path: Path, *, key: bool) -> tuple[int, int]:
+    """Where a path leads in a text. It may go on inside a text value, which is then read as a document of its own."""
+    found = tree(text)
     if found is None:
         return 0, 0
-    node, at = found.node, None
-    for step in path:
+    node, at, value = found.node, None, found.data
+    for count, step in enumerate(path):
         inside = node[2]
         if isinstance(inside, dict) and isinstance(step, str) and step in inside:
             at, node = inside[step]
+            value = value[step] if isinstance(value, dict) else None
         elif isinstance(inside, list) and isinstance(step, int) and 0 <= step < len(inside):
             at, node = None, inside[step]
+            value = value[step] if isinstance(value, list) else None
         else:
-            return _heading(document.text, node, at)
-    return _heading(document.text, node, at) if key else _bounds(document.text, node)
+            deeper = _inside(text, node, value, path[count:], key=key) if isinstance(value, str) else None
+            return deeper or _heading(text, node, at)
+    return _heading(text, node, at) if key else _bounds(text, node)
+
+
+def _inside(text: str, node: Node, value: str, path: Path, *, key: bool) -> tuple[int, int] | None:
+    """The place of a path inside a scalar's text; None where that cannot be read or told."""
+    from webhook.manifest import inner
+
+    start, end = _bounds(text, node)
+    places = inner.offsets(text, start, node[1], value) or inner.offsets(text, start, end, value)
+    if places is None:
+        return None
+    try:
+        first, last = _within(value, path, key=key)
+    except Unreadable:
+        return None
+    return places[first], places[last]
 
 
 def _heading(text: str, node: Node, at: tuple[int, int] | None) -> tuple[int, int]:

@@ -36,9 +36,10 @@ def read(chunk: Chunk) -> tuple[Document, ...]:
         _moved(error, line, 1)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def tree(text: str) -> Tree | None:
-    """A document's value and where each part stands. A few are kept: one document has several findings."""
+    """A document's value and where each part stands. A few are kept: one document has several findings, and holds
+    others as text."""
     from webhook.manifest import exact, jsontext
 
     return jsontext.scan(text) if is_json(text) else exact.build(text)

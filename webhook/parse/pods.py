@@ -57,6 +57,7 @@ def read_pod(body: Mapping[str, object], ref: Ref, template: Template, mended: T
         owner_of(body.get("metadata")),
         tuple(_volumes(spec["volumes"], (*template.spec, "volumes"))) if "volumes" in spec else (),
         _entry(spec, "runtimeClassName", template.spec, mended),
+        _entry(spec, "serviceAccountName", template.spec, mended) or _text(spec.get("serviceAccount")),
     )
 
 
@@ -182,7 +183,13 @@ def _container(item: dict[str, object], path: Path, role: Role, mended: Texts) -
         tuple(_env(env, (*path, "env"), mended)) if env and type(env) is list else (),
         "securityContext" in item and dig(item, "securityContext", "privileged") is True,
         tuple(_mounts(item["volumeMounts"], (*path, "volumeMounts"))) if "volumeMounts" in item else (),
+        _words(item["command"]) if "command" in item else (),
+        _words(item["args"]) if "args" in item else (),
     )
+
+
+def _words(items: object) -> tuple[str, ...]:
+    return tuple(item if type(item) is str else "" for item in items) if type(items) is list else ()
 
 
 def _mounts(entries: object, at: Path) -> Iterator[Mount]:
@@ -195,8 +202,11 @@ def _mounts(entries: object, at: Path) -> Iterator[Mount]:
 def _volumes(entries: object, at: Path) -> Iterator[Volume]:
     for index, entry in enumerate(entries if type(entries) is list else ()):
         if type(entry) is dict:
-            secret, host = (dig(entry, *steps) for steps in (("secret", "secretName"), ("hostPath", "path")))
-            yield Volume(_text(entry.get("name")), (*at, index), _text(secret), _text(host))
+            sources = (dig(entry, *steps) for steps in _SOURCES)
+            yield Volume(_text(entry.get("name")), (*at, index), *map(_text, sources))
+
+
+_SOURCES = (("secret", "secretName"), ("hostPath", "path"), ("configMap", "name"))
 
 
 def _env(entries: list[object], at: Path, mended: Texts) -> Iterator[Env]:

@@ -1,0 +1,101 @@
+"""A path that goes on inside a text value leads to the right characters of the file."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from webhook.manifest import Chunk, read, span
+from webhook.model import Path
+
+INNER = """\
+# a scheduler's configuration
+apiVersion: kubescheduler.config.k8s.io/v1
+profiles:
+- schedulerName: hami-scheduler
+  plugins: {}
+
+extenders:
+  - urlPrefix: "https://127.0.0.1:443"
+"""
+
+
+def indented(text: str, by: int) -> str:
+    return "".join(" " * by + line if line.strip() else line for line in text.splitlines(keepends=True))
+
+
+def found(text: str, path: Path, *, key: bool = False) -> str:
+    """The characters of the file that a path leads to."""
+    (document,) = read(Chunk(text.encode(), 1))
+    place = span(document, path, key=key)
+    lines = text.split("\n")
+    assert place.line == place.end_line
+    return f"{place.line}: {lines[place.line - 1].rstrip(chr(13))[place.column - 1 : place.end_column - 1]}"
+
+
+NAME: Path = ("data", "config.yaml", "profiles", 0, "schedulerName")
+URL: Path = ("data", "config.yaml", "extenders", 0, "urlPrefix")
+
+
+@pytest.mark.parametrize("header", ["|", "|-", "|+", "|  # as text", "!!str |"])
+def test_a_block_scalar_is_looked_into(header: str) -> None:
+    text = f"kind: ConfigMap\ndata:\n  config.yaml: {header}\n{indented(INNER, 4)}  other: x\n"
+    assert found(text, NAME) == "7: hami-scheduler"
+    assert found(text, NAME, key=True) == "7: schedulerName"
+    assert found(text, URL) == '11: "https://127.0.0.1:443"'
+    assert found(text, ("data", "config.yaml", "extenders", 0, "httpTimeout")) == "11: urlPrefix"
+
+
+def test_an_indentation_indicator_is_heeded() -> None:
+    text = f"data:\n  config.yaml: |2\n{indented(indented(INNER, 2), 4)}"
+    assert found(text, NAME) == "6: hami-scheduler"
+
+
+def test_line_ends_of_windows_are_heeded() -> None:
+    text = f"data:\n  config.yaml: |\n{indented(INNER, 4)}".replace("\n", "\r\n")
+    assert found(text, NAME) == "6: hami-scheduler"
+
+
+def test_json_text_inside_yaml() -> None:
+    inner = json.dumps({"profiles": [{"schedulerName": "hami-scheduler"}]}, indent=2)
+    text = f"data:\n  config.yaml: |\n{indented(inner, 6)}\n"
+    assert found(text, NAME) == '6: "hami-scheduler"'
+
+
+@pytest.mark.parametrize("dump", [json.dumps, lambda value: json.dumps(value, indent=1)])
+def test_a_text_in_json_is_looked_into(dump: object) -> None:
+    text = dump({"kind": "ConfigMap", "data": {"config.yaml": '# é \\ "x"\n' + INNER}})  # type: ignore[operator]
+    assert found(text, NAME).endswith(": hami-scheduler")
+    assert found(text, URL).endswith(': \\"https://127.0.0.1:443\\"')
+
+
+def test_a_quoted_text_is_looked_into() -> None:
+    text = f"data:\n  config.yaml: {json.dumps(INNER)}\n"
+    assert found(text, NAME) == "2: hami-scheduler"
+    assert found("data:\n  config.yaml: '{profiles: [{schedulerName: it''s}]}'\n", NAME) == "2: it''s"
+    assert found("data:\n  config.yaml: '{profiles:\n    [{schedulerName: hami}]}'\n", NAME) == "3: hami"
+
+
+def test_a_folded_text_is_looked_into() -> None:
+    text = "data:\n  config.yaml: >\n    {profiles: [\n     {schedulerName: hami},\n    {}]}\n"
+    assert found(text, NAME) == "4: hami"
+    text = "data:\n  config.yaml: >\n    # c\n\n    profiles:\n\n    - schedulerName: hami\n\n    extenders: []\n"
+    assert found(text, NAME) == "7: hami"
+
+
+def test_a_text_in_a_text_is_looked_into() -> None:
+    devices = "nvidia:\n  resourceCountName: nvidia.com/vgpu\n"
+    values = f"device-config:\n  content: |\n{indented(devices, 4)}"
+    text = f"kind: Application\nspec:\n  source:\n    helm:\n      values: |\n{indented(values, 8)}"
+    path = ("spec", "source", "helm", "values", "device-config", "content", "nvidia", "resourceCountName")
+    assert found(text, path) == "9: nvidia.com/vgpu"
+
+
+def test_what_cannot_be_told_stands_at_the_text_itself() -> None:
+    assert (
+        found('data:\n  config.yaml: "profiles:\\n\n    - schedulerName: x"\n', ("data", "config.yaml")[:1], key=True)
+        == "1: data"
+    )
+    assert found("data:\n  config.yaml: 'no: [yaml'\n", NAME) == "2: config.yaml"
+    assert found("data:\n  config.yaml: |\n    profiles: []\n", NAME) == "3: profiles"

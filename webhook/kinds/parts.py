@@ -1,0 +1,96 @@
+"""Kinds that say something only together with others: the parts of an installation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+PARTS: Mapping[str, frozenset[str]] = {
+    "": frozenset({"ConfigMap"}),
+    "apiextensions.k8s.io": frozenset({"CustomResourceDefinition"}),
+    "argoproj.io": frozenset({"Application"}),
+    "helm.toolkit.fluxcd.io": frozenset({"HelmRelease"}),
+    "kubescheduler.config.k8s.io": frozenset({"KubeSchedulerConfiguration"}),
+    "rbac.authorization.k8s.io": frozenset({"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}),
+}
+"""By API group, whatever the version. An object of these is kept whole, as an Object, for `installation` to read.
+
+A kind that is added here needs a word in `lint.WORDS` that each of its objects holds.
+"""
+
+
+def is_part(group: str, kind: str) -> bool:
+    return kind in PARTS.get(group, ())
+
+
+_SURE: Mapping[str, frozenset[str]] = {
+    "": frozenset({"resourceMem", "resourceCores", "resourceMemPercentage", "resourcePriority", "mockDevicePlugin"}),
+    "global": frozenset({"gpuHookPath", "managedNodeSelectorEnable"}),
+    "scheduler": frozenset(
+        {
+            "admissionWebhook",
+            "defaultSchedulerPolicy",
+            "extender",
+            "forceOverwriteDefaultScheduler",
+            "kubeScheduler",
+            "nodeLockExpire",
+            "overwriteEnv",
+        }
+    ),
+    "devicePlugin": frozenset(
+        {
+            "deviceCoreScaling",
+            "deviceMemoryScaling",
+            "deviceSplitCount",
+            "disablecorelimit",
+            "libPath",
+            "nvidiaNodeSelector",
+            "nvidianodeSelector",
+            "preConfiguredDeviceMemory",
+        }
+    ),
+}
+"""Keys of the hami chart, by the key that they stand under, that no other known chart has there."""
+
+_OWN = frozenset(
+    [
+        "global",
+        "nameOverride",
+        "fullnameOverride",
+        "namespaceOverride",
+        "imagePullSecrets",
+        "resourceName",
+        "resourceMem",
+        "resourceMemPercentage",
+        "resourceCores",
+        "resourcePriority",
+        "schedulerName",
+        "podSecurityPolicy",
+        "scheduler",
+        "devicePlugin",
+        "mockDevicePlugin",
+        "devices",
+        "dra",
+        "hami-dra",
+        "legacyMetrics",
+        "prometheus",
+        "device-config",
+        "version",
+        "runtimeClassName",
+        "createRuntimeClass",
+    ]
+)
+_FAMILIES = ("mlu", "dcu", "metax", "enflame", "kunlun", "vastai", "biren", "iluvatar", "ascend")
+
+
+def looks_like_values(body: Mapping[str, object]) -> bool:
+    """Whether a mapping can only be values of the hami chart: it has keys of its own in their places, and most of its
+    keys are the chart's."""
+    if not any(_holds(body, around, keys) for around, keys in _SURE.items()):
+        return False
+    own = sum(1 for key in body if key in _OWN or key.startswith(_FAMILIES))
+    return 2 * own > len(body)
+
+
+def _holds(body: Mapping[str, object], around: str, keys: frozenset[str]) -> bool:
+    inside = body.get(around) if around else body
+    return isinstance(inside, Mapping) and not keys.isdisjoint(inside)
