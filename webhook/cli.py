@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn, cast
@@ -333,6 +334,7 @@ def _with_options(
         fail_on=Severity[fail_on.upper()] if fail_on else config.fail_on,
         whole=whole or config.whole,
         stack=stack,
+        now=int(time.time()),
     )
 
 

@@ -43,7 +43,8 @@ class Config(NamedTuple):
     Globs of files work as in .gitignore: one without a slash matches at any depth, a folder covers what is in
     it, `**` crosses folders. They are relative to `folder`, and `here` is where file names are relative to; both
     are absolute, or empty where they are one and the same. `whole`: the input is the whole system, what is
-    absent does not exist. `server`, `enforcement` and `env` are the admission server's; None means the defaults.
+    absent does not exist. `now` is the time in seconds since 1970 (0: nobody knows, and nothing has expired).
+    `server`, `enforcement` and `env` are the admission server's; None means the defaults.
     """
 
     select: tuple[str, ...] = ()
@@ -59,6 +60,7 @@ class Config(NamedTuple):
     env: VgpuEnv | None = None
     folder: str = ""
     here: str = ""
+    now: int = 0
 
 
 def read_config(text: str, name: str, known_rules: Collection[str], base: Stack | None = None) -> Config:
