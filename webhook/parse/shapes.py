@@ -6,12 +6,11 @@ not, which of its parts are to blame. Null stands for an absent field, except wh
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
 from typing import NamedTuple
 
 from webhook.model import Path
+from webhook.quantity import is_quantity
 
 Sound = Callable[[object], bool]
 
@@ -28,14 +27,7 @@ class Shape(NamedTuple):
 
 
 _TEXTUAL = frozenset({str})
-_QUANTITY = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?")
-"""What resource.ParseQuantity takes (apimachinery pkg/api/resource/quantity.go)."""
 _INT32 = 2**31
-
-
-@lru_cache(maxsize=4096)
-def is_quantity(text: str) -> bool:
-    return _QUANTITY.fullmatch(text) is not None
 
 
 def _is_text(value: object) -> bool:
