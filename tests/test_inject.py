@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from webhook.gather import gather
-from webhook.inject import INJECTED, checked, operations
+from webhook.inject import checked, operations
+from webhook.isolation import INJECTED
 from webhook.kinds import templates
 from webhook.model import GROUP_LABEL, Subject, dig
 from webhook.parse import parse

@@ -12,24 +12,15 @@ from posixpath import normpath
 
 import jsonpatch
 
+from webhook.hamikeys import OPT_OUT
+from webhook.isolation import CORE_POLICY, INJECTED, TASK_PRIORITY, VISIBLE
 from webhook.model import DEFAULT_SCHEDULER, GROUP_LABEL, Path, dig, pointer
 from webhook.parse.schema import shape_of
 from webhook.review import Body, Operation, VgpuEnv
 from webhook.stack import Names, Stack
 
-INJECTED = "gangcheck.io/injected"
-"""The annotation that names what was set: `schedulerName,main/CUDA_TASK_PRIORITY`."""
-
 MIRROR = "kubernetes.io/config.mirror"
 """On a Pod that stands for a static one: the kubelet's file is what runs, so a patch would only make the two differ."""
-
-OPT_OUT = "hami.io/webhook"
-"""HAMi's own opt-out, with the value `ignore`: its webhook is not called for the Pod (seen), and we keep to that. It
-silences no rule."""
-
-PRIORITY = "CUDA_TASK_PRIORITY"
-CORE_POLICY = "GPU_CORE_UTILIZATION_POLICY"
-VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 
 _POD = shape_of("", "Pod")
 _NO_NAMES = Names(())
@@ -151,7 +142,7 @@ def _entries(
     host = _device_volumes(pod) if env.hide_gpus else frozenset()
     for container, on_card in zip(containers, on_cards, strict=True):
         if on_card:
-            wanted = {PRIORITY: _priority(container, nvidia, env), CORE_POLICY: env.core_policy}
+            wanted = {TASK_PRIORITY: _priority(container, nvidia, env), CORE_POLICY: env.core_policy}
         elif env.hide_gpus and not _wants(container, stack) and _may_be_blinded(container, host):
             wanted = {VISIBLE: "none"}
         else:

@@ -13,9 +13,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
 
+from webhook.hamikeys import MODE
 from webhook.images.references import Reference, reference
 from webhook.images.table import listed
 from webhook.images.words import UNKNOWN, Libc, LibcName, by_words, words
+from webhook.isolation import DISABLE, has_card, parse_bool
 from webhook.model import Container, Env, Place, Pod
 
 if TYPE_CHECKING:
@@ -120,21 +122,10 @@ def hooked(pod: Pod, stack: Stack) -> Iterator[Hooked]:
         if verdict.is_harmless:
             continue
         preload = _preloaded_by_hand(container)
-        if _is_nvidia(container, stack) and (preload or not _is_switched_off(pod, container)):
+        if has_card(container, stack) and (preload or not _is_switched_off(pod, container)):
             yield Hooked(pod, container, "nvidia", verdict, preload)
         elif _is_amd(container, stack):
             yield Hooked(pod, container, "amd", verdict, None)
-
-
-def _is_nvidia(container: Container, stack: Stack) -> bool:
-    names = stack.vendors.get("nvidia")
-    if names is None:
-        return False
-    counts = [str(container.limits[name]) for name in names.count if name in container.limits]
-    if counts:
-        return any(count != "0" for count in counts)
-    # HAMi's webhook adds a count of one where only memory or cores are asked for (nvidia/device.go:398-414).
-    return any(name in container.limits for name in names.devices)
 
 
 def _is_amd(container: Container, stack: Stack) -> bool:
@@ -149,7 +140,6 @@ def _preloaded_by_hand(container: Container) -> Env | None:
 
 
 def _is_switched_off(pod: Pod, container: Container) -> bool:
-    if pod.annotations.get("nvidia.com/vgpu-mode") == "mig":
+    if pod.annotations.get(MODE) == "mig":
         return True
-    values = {env.value for env in container.env if env.name == "CUDA_DISABLE_CONTROL"}
-    return not values.isdisjoint({"1", "t", "T", "true", "TRUE", "True"})  # what Go's ParseBool takes for true
+    return any(parse_bool(env.value or "") for env in container.env if env.name == DISABLE)
