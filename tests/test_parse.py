@@ -366,7 +366,7 @@ items:
   metadata: {{name: a, labels: {{a: on}}}}
   spec: {{containers: [{{name: main, image: x}}]}}
 - 3
-- {{apiVersion: v1, kind: Service}}
+- {{apiVersion: v1, kind: Secret}}
 """
 
 

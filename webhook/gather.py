@@ -8,7 +8,18 @@ from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
 from webhook.gangkeys import unread_keys
-from webhook.model import GROUP_LABEL, Duplicates, Gang, Pod, PodGroup, Ref, Scaler, Subject, Workload
+from webhook.model import (
+    GROUP_LABEL,
+    Duplicates,
+    Gang,
+    HookConfiguration,
+    Pod,
+    PodGroup,
+    Ref,
+    Scaler,
+    Subject,
+    Workload,
+)
 from webhook.surroundings import FolderOf, by_folder, by_nearest, one_per_folder
 
 Key = tuple[str, str]
@@ -39,12 +50,16 @@ class _World(NamedTuple):
     unused: Mapping[str, list[str]]
 
 
-def gather(subjects: Iterable[Subject], *, folders: Sequence[str] = (), whole: bool = False) -> Iterator[Subject]:
-    """Yield a Gang for every group name that a Pod carries or a Coscheduling PodGroup has, and the Duplicates.
+def gather(
+    subjects: Iterable[Subject], *, folders: Sequence[str] = (), whole: bool = False, now: int = 0
+) -> Iterator[Subject]:
+    """Yield a Gang for every group name that a Pod carries or a Coscheduling PodGroup has, the Duplicates, and what
+    the parts of an installation are put together to.
 
     `folders` gives the folder of each document by its index: only documents of one folder are told to be
     duplicates, since overlays repeat their base, and a gang of several folders is one for each of its PodGroups.
-    `whole`: the input is the whole system, in which every object is there once.
+    `whole`: the input is the whole system, in which every object is there once. `now` is the time in seconds since
+    1970 (0: nobody knows).
     """
     known = list(subjects)
 
@@ -53,11 +68,24 @@ def gather(subjects: Iterable[Subject], *, folders: Sequence[str] = (), whole: b
         return folders[document] if 0 <= document < len(folders) else ""
 
     yield from _duplicates(known, folders)
+    yield from _installation(known, folders, whole=whole, now=now)
     world = _sort(known)
     wanted = set(world.members) | set(world.groups) | (set(world.strays) & set(world.foreign))
     for key in sorted(wanted):
         for group, members, strays in _settings(key, world, folder_of, whole=whole):
             yield _gang(key, world, (group, _once(members), _once(strays)), whole=whole)
+
+
+def _installation(known: Sequence[Subject], folders: Sequence[str], *, whole: bool, now: int) -> Iterator[Subject]:
+    """What is no gang: imported only where there is something of it, which in most runs there is not."""
+    if any(type(subject) is HookConfiguration for subject in known):
+        from webhook.installation import hooks
+
+        yield from hooks.settings(known, folders=folders, whole=whole, now=now)
+    if whole:
+        from webhook.installation import hooks
+
+        yield from hooks.missing_runtime_classes(known)
 
 
 def _sort(subjects: Iterable[Subject]) -> _World:

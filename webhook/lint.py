@@ -17,7 +17,7 @@ from webhook.gather import gather
 from webhook.kinds import GROUPS, STEMS
 from webhook.manifest import Chunk, Document, Span, Templated, concerns, cut, read, span, written
 from webhook.manifest.lines import split
-from webhook.model import Path, Place, Subject
+from webhook.model import HookConfiguration, Path, Place, Subject
 from webhook.parse import parse
 from webhook.policy import Failure, Policy, Verdict, evaluate
 from webhook.result import Located, Note, NotRead, Result, Skipped, Spot, Summary
@@ -43,10 +43,15 @@ WORDS = (
     b"kustomiz",
     b"gangcheck",
     b"ScaledObject",
+    b"ebhookConfiguration",
     *map(str.encode, STEMS + GROUPS),
 )
 """A document concerns us only if it holds one of these: Pods and their templates have containers, and whatever
 else is judged names a kind, a key or an API group of this list."""
+
+AROUND = (b"Service", b"Namespace", b"Certificate", b"ebhookconfigurations")
+"""What a webhook configuration leans on holds one of these. Trees are full of Services, so they are read only where a
+run has a webhook configuration."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -62,6 +67,7 @@ class _Run:
     comments: dict[Place, Span] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
     unreadable: list[NotRead] = field(default_factory=list)
+    waiting: list[tuple[str, Chunk]] = field(default_factory=list)
     read: int = 0
     seen: int = 0
 
@@ -106,6 +112,8 @@ def _read_file(name: str, blocks: Blocks, state: _Run) -> None:
             state.seen += 1
             if state.every or concerns(chunk, WORDS):
                 _read_chunk(name, chunk, state)
+            elif any(word in chunk.data for word in AROUND):
+                state.waiting.append((name, chunk))
     except Unreadable as error:
         state.unreadable.append(NotRead(name, error.line or 0, error.column or 0, str(error)))
 
@@ -151,9 +159,18 @@ def _parse(name: str, document: Document, state: _Run) -> None:
     state.documents.append(document)
 
 
+def _read_around(state: _Run) -> None:
+    """Read what has been put aside, where there is something that leans on it."""
+    waiting, state.waiting = state.waiting, []
+    if any(type(subject) is HookConfiguration for subject in state.subjects):
+        for name, chunk in waiting:
+            _read_chunk(name, chunk, state)
+
+
 def _judge(state: _Run, config: Config, rules: tuple[Rule, ...]) -> Result:
+    _read_around(state)
     folders = [dirname(name) for name in state.files]
-    gathered = gather(state.subjects, folders=folders, whole=config.whole)
+    gathered = gather(state.subjects, folders=folders, whole=config.whole, now=config.now)
     chosen = policy(config, rules)
     verdict = evaluate(chain(state.subjects, gathered), chosen, config.stack)
     if not state.silencers:

@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from webhook.kinds import HOMES, STEMS, Template, embedded, is_left_alone, known_kinds, shaped_like_templates, templates
+from webhook.kinds import (
+    HOMES,
+    STEMS,
+    Template,
+    embedded,
+    is_left_alone,
+    is_part,
+    known_kinds,
+    looks_like_values,
+    shaped_like_templates,
+    templates,
+)
 from webhook.model import (
     Malformed,
+    Object,
     Path,
     Place,
     PodGroup,
@@ -19,6 +31,7 @@ from webhook.model import (
     WrongScalar,
     dig,
 )
+from webhook.parse.installed import hook_configuration, is_hook_configuration, neighbour
 from webhook.parse.placeholders import templated
 from webhook.parse.pods import Texts, labels_of, owner_of, read_pod
 from webhook.parse.scalers import scaler
@@ -73,9 +86,23 @@ def parse(
         return Parsed(skipped="kustomization")
     reading = _Reading(document, namespace or stack.default_namespace, written, [], [], [])
     _read(data, (), reading)
+    if not reading.seen:
+        reading.subjects.extend(_values(data, document))
     if duplicates and reading.ours:
         reading.subjects.extend(_repeated(duplicates, reading.seen))
     return Parsed(tuple(reading.subjects), len(reading.seen), tuple(reading.ours))
+
+
+def _values(data: object, document: int) -> Iterator[Object]:
+    """The values of the hami chart that a document without kind holds: its own, or under the chart's name those that
+    a chart around it passes on."""
+    if not isinstance(data, dict) or "kind" in data or "apiVersion" in data:
+        return
+    inner = data.get("hami")
+    if looks_like_values(data):
+        yield Object(Ref("", "Values", "", "", document), data)
+    elif isinstance(inner, dict) and looks_like_values(inner):
+        yield Object(Ref("", "Values", "", "", document, ("hami",)), inner)
 
 
 def _is_kustomization(data: object) -> bool:
@@ -120,7 +147,9 @@ def _read_object(body: dict[str, object], prefix: Path, reading: _Reading) -> No
     is_group = ref.kind == "PodGroup"
     if not is_group and (found is None or is_left_alone(ref.group)):
         reading.seen.append(ref)
-        if found is None:
+        if found is None and is_hook_configuration(ref):
+            _read_hooks(body, ref, reading)
+        elif found is None:
             _read_stranger(body, ref, reading)
         return
     ref, mended, sound = _hold(body, ref, reading)
@@ -134,6 +163,15 @@ def _read_object(body: dict[str, object], prefix: Path, reading: _Reading) -> No
         _read(dig(body, *path), (*prefix, *path), reading)
 
 
+def _read_hooks(body: dict[str, object], ref: Ref, reading: _Reading) -> None:
+    """A webhook configuration is our business where it is called for Pods, or for what makes them."""
+    if not hook_configuration(body, ref).hooks:
+        return
+    reading.ours.append(ref)
+    ref, mended, _ = _hold(body, ref, reading)
+    reading.subjects.append(hook_configuration(body, ref, mended))
+
+
 def _read_stranger(body: dict[str, object], ref: Ref, reading: _Reading) -> None:
     """A kind that the table does not have: a custom resource that may hold templates, or a slip of the pen.
 
@@ -142,8 +180,13 @@ def _read_stranger(body: dict[str, object], ref: Ref, reading: _Reading) -> None
     found_scaler = scaler(body, ref)
     if found_scaler:
         reading.subjects.append(found_scaler)
+    if is_part(ref.group, ref.kind):
+        reading.subjects.append(Object(ref, body))
+    beside = neighbour(body, ref)
+    if beside:
+        reading.subjects.append(beside)
     known = known_kinds(ref.api_version)
-    if found_scaler or ref.kind in known:
+    if found_scaler or beside or ref.kind in known:
         return
     found = shaped_like_templates(body)
     if found or any(stem in ref.kind for stem in STEMS):

@@ -119,6 +119,41 @@ def _kubeflow(field: str) -> Shape:
 _SPARK_POD = {"labels": TEXTS, "annotations": TEXTS, "nodeSelector": TEXTS, "schedulerName": TEXT, "instances": WHOLE}
 _SPARK = {"driver": struct(_SPARK_POD), "executor": struct(_SPARK_POD)}
 
+_FULL_SELECTOR = struct(
+    {
+        "matchLabels": TEXTS,
+        "matchExpressions": list_of(struct({"key": TEXT, "operator": TEXT, "values": TEXT_LIST})),
+    }
+)
+_CLIENT = struct(
+    {
+        "url": TEXT,
+        "caBundle": TEXT,
+        "service": struct({"namespace": TEXT, "name": TEXT, "path": TEXT, "port": WHOLE}),
+    }
+)
+_HOOK_RULE = {
+    "apiGroups": TEXT_LIST,
+    "apiVersions": TEXT_LIST,
+    "operations": TEXT_LIST,
+    "resources": TEXT_LIST,
+    "scope": TEXT,
+}
+_HOOK = {
+    "name": TEXT,
+    "admissionReviewVersions": TEXT_LIST,
+    "sideEffects": TEXT,
+    "failurePolicy": TEXT,
+    "matchPolicy": TEXT,
+    "reinvocationPolicy": TEXT,
+    "timeoutSeconds": WHOLE,
+    "clientConfig": _CLIENT,
+    "namespaceSelector": _FULL_SELECTOR,
+    "objectSelector": _FULL_SELECTOR,
+    "rules": list_of(struct(_HOOK_RULE)),
+}
+_HOOKS = struct({"metadata": METADATA, "webhooks": list_of(struct(_HOOK))})
+
 BARE = struct({"metadata": METADATA})
 """Kinds whose templates we read but do not judge: their schema is their own, or takes what a PodSpec does not."""
 
@@ -155,6 +190,8 @@ OBJECTS: Mapping[tuple[str, str], Shape] = {
     ("scheduling.x-k8s.io", "PodGroup"): _object(
         {"minMember": WHOLE, "scheduleTimeoutSeconds": WHOLE, "minResources": STORED_AMOUNTS}
     ),
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): _HOOKS,
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): _HOOKS,
     **dict.fromkeys(
         (
             ("apps", "DaemonSet"),

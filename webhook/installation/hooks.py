@@ -1,0 +1,176 @@
+"""Webhook configurations of all inputs to what the input says around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from webhook.model import (
+    Certificate,
+    HookChain,
+    HookConfiguration,
+    HookSetting,
+    Namespace,
+    Object,
+    Pod,
+    Ref,
+    RuntimeClass,
+    RuntimeClassUse,
+    Service,
+    Subject,
+    Workload,
+    dig,
+)
+
+INJECTED_FROM = "cert-manager.io/inject-ca-from"
+_INJECTORS = ("inject-ca", "inject-cabundle")
+"""What is in the annotations by which cert-manager and OpenShift's service CA are asked to fill in a caBundle."""
+
+_WRITING = (
+    frozenset({"admissionregistration.k8s.io"}),
+    frozenset({"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}),
+    frozenset({"update", "patch", "*"}),
+)
+"""What a role's rule names that is about writing webhook configurations: group, resources, verbs."""
+
+
+class _World(NamedTuple):
+    """The objects of a run by what webhook configurations ask them for."""
+
+    configurations: list[HookConfiguration]
+    services: dict[str, list[Service]]
+    namespaces: dict[str, Mapping[str, str]]
+    certificates: dict[tuple[str, str], Certificate]
+    roles: list[Object]
+    pods: dict[str, list[Pod]]
+    workloads: list[Workload]
+
+
+def settings(
+    subjects: Iterable[Subject], *, folders: Sequence[str] = (), whole: bool = False, now: int = 0
+) -> Iterator[HookSetting | HookChain]:
+    """Each webhook configuration with what is around it, and the chains of those that stand together.
+
+    `folders` gives the folder of each document by its index: trees hold several clusters, so only the webhooks of one
+    folder are a chain, unless the input is the `whole` system.
+    """
+    world = _sort(subjects)
+    for configuration in world.configurations:
+        yield _setting(configuration, world, whole=whole, now=now)
+    for together in _together(world.configurations, folders, whole=whole):
+        yield HookChain(tuple(together))
+
+
+def missing_runtime_classes(subjects: Sequence[Subject]) -> Iterator[RuntimeClassUse]:
+    """The RuntimeClasses that Pods name and that are not there; asked of a whole installation only."""
+    wanted: dict[str, list[Pod]] = {}
+    for subject in subjects:
+        if type(subject) is Pod and subject.runtime_class:
+            wanted.setdefault(subject.runtime_class, []).append(subject)
+    if not wanted:
+        return
+    there = {subject.ref.name for subject in subjects if type(subject) is RuntimeClass}
+    for name in sorted(wanted.keys() - there):
+        yield RuntimeClassUse(name, tuple(wanted[name]))
+
+
+def _sort(subjects: Iterable[Subject]) -> _World:
+    world = _World([], {}, {}, {}, [], {}, [])
+    for subject in subjects:
+        if isinstance(subject, HookConfiguration):
+            world.configurations.append(subject)
+        elif isinstance(subject, Service):
+            world.services.setdefault(subject.ref.name, []).append(subject)
+        elif isinstance(subject, Namespace):
+            own = world.namespaces.get(subject.ref.name, {})
+            world.namespaces[subject.ref.name] = {**own, **subject.labels}
+        elif isinstance(subject, Certificate):
+            world.certificates[subject.ref.namespace, subject.ref.name] = subject
+        elif isinstance(subject, Object) and subject.ref.kind == "ClusterRole":
+            world.roles.append(subject)
+        elif isinstance(subject, Pod):
+            world.pods.setdefault(subject.ref.namespace, []).append(subject)
+        elif isinstance(subject, Workload):
+            world.workloads.append(subject)
+    return world
+
+
+def _setting(configuration: HookConfiguration, world: _World, *, whole: bool, now: int) -> HookSetting:
+    called = [hook.endpoint for hook in configuration.hooks if hook.endpoint]
+    services = [
+        service for name in dict.fromkeys(each.name for each in called) for service in world.services.get(name, ())
+    ]
+    homes = {(each.namespace, each.name) for each in called}
+    behind = [service for service in services if (service.ref.namespace, service.ref.name) in homes]
+    namespace, _, name = configuration.annotations.get(INJECTED_FROM, "").partition("/")
+    return HookSetting(
+        configuration,
+        tuple(services),
+        world.namespaces,
+        tuple(pod for service in behind for pod in _behind(service, world)),
+        world.certificates.get((namespace, name)),
+        _is_filled(configuration, world),
+        whole,
+        now,
+    )
+
+
+def _behind(service: Service, world: _World) -> Iterator[Pod]:
+    """The Pods that a Service sends to; one without a selector has its endpoints from elsewhere."""
+    for pod in world.pods.get(service.ref.namespace, ()) if service.selector else ():
+        if service.selector.items() <= pod.labels.items():
+            yield pod
+
+
+def _is_filled(configuration: HookConfiguration, world: _World) -> bool:
+    """Whether the input has something that may write this caBundle: an injector that an annotation asks, a role with
+    the right to, or a workload that is told the configuration's name (kube-webhook-certgen's Jobs are)."""
+    if any(word in key for key in configuration.annotations for word in _INJECTORS):
+        return True
+    name = configuration.ref.name
+    if any(_may_write(name, role.body) for role in world.roles):
+        return True
+    return any(_is_told(name, workload) for workload in world.workloads)
+
+
+def _may_write(name: str, role: Mapping[str, object]) -> bool:
+    """Whether a ClusterRole gives the right to write webhook configurations: this one, or all."""
+    rules = role.get("rules")
+    for rule in rules if isinstance(rules, list) else ():
+        wanted = zip(("apiGroups", "resources", "verbs"), _WRITING, strict=True)
+        if all(not words.isdisjoint(_texts(dig(rule, key))) for key, words in wanted):
+            names = _texts(dig(rule, "resourceNames"))
+            if not names or name in names:
+                return True
+    return False
+
+
+def _texts(value: object) -> frozenset[str]:
+    return frozenset(item for item in value if isinstance(item, str)) if isinstance(value, list) else frozenset()
+
+
+def _is_told(name: str, workload: Workload) -> bool:
+    """Whether an argument or a variable of a container is the name, or ends with it after an equals sign."""
+    for pod in workload.pods:
+        for container in pod.containers:
+            given = (dig(workload.body, *container.path, key) for key in ("command", "args"))
+            texts = [text for words in given if isinstance(words, list) for text in words if isinstance(text, str)]
+            texts.extend(each.value for each in container.env if each.value)
+            if any(text == name or text.endswith(f"={name}") for text in texts):
+                return True
+    return False
+
+
+def _together(
+    configurations: Iterable[HookConfiguration], folders: Sequence[str], *, whole: bool
+) -> Iterator[list[HookConfiguration]]:
+    """The configurations of each folder, one of each name: an object that is described twice is one object."""
+    parts: dict[str, dict[tuple[str, str], HookConfiguration]] = {}
+    for configuration in configurations:
+        ref = configuration.ref
+        parts.setdefault("" if whole else _folder(ref, folders), {})[ref.kind, ref.name] = configuration
+    return (list(part.values()) for part in parts.values())
+
+
+def _folder(ref: Ref, folders: Sequence[str]) -> str:
+    return folders[ref.document] if 0 <= ref.document < len(folders) else ""
