@@ -132,9 +132,9 @@ def _read(text: str | None) -> _Reading | None:
 
 def _scaled(digits: int, power: int) -> Number:
     """`digits` by a power of ten, rounded away from zero to a billionth."""
+    scale: int = 10 ** abs(power)
     if power >= 0:
-        return digits * 10**power
-    scale = 10**-power
+        return digits * scale
     if digits % scale == 0:
         return digits // scale
     from fractions import Fraction  # noqa: PLC0415 - hardly a quantity has a fraction, and this costs 5 ms at start-up
