@@ -2,7 +2,6 @@
 
 import json
 import time
-from functools import partial
 
 import pytest
 from apiserver import (
@@ -17,6 +16,7 @@ from apiserver import (
     wait_for,
     why_pending,
 )
+from gangs import bound, woken
 from objects import GROUP, SCHEDULER, Object, member, pod_group, template, workload
 from server import Server
 
@@ -35,8 +35,7 @@ def gang(namespace: str, **spec: int) -> list[Object]:
 def test_gang_with_a_launcher_is_bound(control: ControlPlane, namespace: str) -> None:
     pods = made(control, *gang(namespace))[1:]
     assert {pod["spec"]["schedulerName"] for pod in pods} == {SCHEDULER}
-    for pod in pods:
-        wait_for(partial(node_of, control, pod))
+    bound(control, *pods)
 
 
 def test_without_us_the_launcher_goes_alone(control: ControlPlane, namespace: str) -> None:
@@ -48,13 +47,13 @@ def test_without_us_the_launcher_goes_alone(control: ControlPlane, namespace: st
     probe = member(namespace, "probe", "none", scheduler="")
     wait_for(lambda: made(control, probe, dryRun="All")[0]["spec"]["schedulerName"] == "default-scheduler")
     made(control, group, launcher, *workers)
-    wait_for(partial(node_of, control, launcher))
+    bound(control, launcher)
 
     def said() -> bool:
         texts = [why_pending(control, worker) for worker in workers]
         return any("rejected due to timeout after waiting 1s at plugin Coscheduling" in text for text in texts)
 
-    wait_for(said)
+    woken(control, namespace, "train", said)
     assert not any(node_of(control, worker) for worker in workers)
 
 
@@ -70,8 +69,7 @@ def test_gang_of_a_workload_is_bound(control: ControlPlane, namespace: str, kind
     )
     pods = wait_for(lambda: found if len(found := listed(control, "v1", "Pod", namespace)) == 4 else None)
     assert {pod["spec"]["schedulerName"] for pod in pods or ()} == {SCHEDULER}
-    for pod in pods or ():
-        wait_for(partial(node_of, control, pod))
+    bound(control, *(pods or ()))
     assert {review["verdict"] for review in gangcheck.reviews(namespace)} == {"allowed", "patched"}
 
 
@@ -84,8 +82,7 @@ def test_healthy_gang_of_64_is_warned_of_nothing(control: ControlPlane, namespac
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": things})
     done = kubectl(control, "apply", "--filename=-", stdin=text)
     assert (done.returncode, done.stderr) == (0, "")
-    for pod in pods:
-        wait_for(partial(node_of, control, pod), 60)
+    bound(control, *pods, timeout=60)
     verdicts = [review["verdict"] for review in gangcheck.reviews(namespace) if review["entry"] == "validate"]
     assert verdicts == ["allowed"] * 66
 

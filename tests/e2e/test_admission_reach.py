@@ -10,18 +10,21 @@ from apiserver import (
     STRATEGIC,
     ControlPlane,
     Object,
+    allow,
     apply_crd,
+    as_user,
     create,
     delete,
     found,
     listed,
     made,
     named,
-    node_of,
     patch,
     request,
     wait_for,
 )
+from components import SCHEDULER as SCHEDULER_USER
+from gangs import bound
 from objects import GROUP, SCHEDULER, container, member, pod, pod_group, template, workload
 from server import Server
 
@@ -45,7 +48,7 @@ def test_running_pods_never_reach_us(
     before = reviews()
     made(control, pod_group(namespace, "train", minMember=1))
     assert wait_for(reviews) == before + 1
-    wait_for(lambda: node_of(control, one))  # the scheduler's binding, and its status before
+    bound(control, one)  # the scheduler's binding, its status before, and the group's own
     written = {
         "hami.io/vgpu-node": "gpu-a",
         "hami.io/vgpu-time": "1764000000",
@@ -71,6 +74,43 @@ def test_running_pods_never_reach_us(
     assert request(control, "PUT", f"/api/v1/namespaces/{namespace}/pods/w-0", grown).ok
     assert delete(control, one).ok
     assert reviews() == before + 1
+
+
+SCHEDULER_NEEDS = [
+    {"apiGroups": [""], "resources": ["pods", "pods/status"], "verbs": ["get", "patch"]},
+    {"apiGroups": [""], "resources": ["pods/binding"], "verbs": ["create"]},
+    {"apiGroups": ["scheduling.x-k8s.io"], "resources": ["podgroups/status"], "verbs": ["patch"]},
+]
+"""What HAMi's extender and the PodGroup controller need beside the stock scheduler's rights."""
+
+
+def test_what_the_schedulers_own_user_writes_never_reaches_us(
+    control: ControlPlane, namespace: str, reviews: Callable[[], int]
+) -> None:
+    """A member of a gang from its first try to its binding, all by the account that kube-scheduler has."""
+    allow(control, SCHEDULER_USER, SCHEDULER_NEEDS, namespace)
+    user = as_user(control, SCHEDULER_USER)
+    group, one = made(
+        control,
+        pod_group(namespace, "train", minMember=1),
+        member(namespace, "w-0", "train", scheduler="nobody", limits=GPU),
+    )
+    before = reviews()
+    waits = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no room"}
+    labelled = {"labels": {"hami.io/vgpu-node": "gpu-a"}, "annotations": {"hami.io/bind-phase": "allocating"}}
+    binding = named("v1", "Binding", "w-0", namespace) | {"target": {"kind": "Node", "name": "gpu-a"}}
+    answers = [
+        patch(user, one, {"status": {"conditions": [waits]}}, content_type=STRATEGIC, subresource="status"),
+        patch(user, one, {"status": {"nominatedNodeName": "gpu-b"}}, content_type=STRATEGIC, subresource="status"),
+        patch(user, one, {"metadata": labelled}, content_type=STRATEGIC),
+        patch(user, one, {"metadata": {"annotations": {"hami.io/bind-phase": "success"}}}),
+        patch(user, one, {"metadata": {"annotations": {"hami.io/bind-phase": None}}}),
+        request(user, "POST", f"/api/v1/namespaces/{namespace}/pods/w-0/binding", binding),
+        patch(user, one, {"status": {"phase": "Running"}}, content_type=STRATEGIC, subresource="status"),
+        patch(user, group, {"status": {"phase": "Scheduled", "running": 1}}, subresource="status"),
+    ]
+    assert [answer.status for answer in answers] == [200, 200, 200, 200, 200, 201, 200, 200]
+    assert reviews() == before
 
 
 def test_binding_by_hand_never_reaches_us(control: ControlPlane, namespace: str, reviews: Callable[[], int]) -> None:

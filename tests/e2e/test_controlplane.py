@@ -25,6 +25,7 @@ from apiserver import (
 )
 from components import ARGUMENTS, COSCHEDULING, QUEUE_SORT
 from controlplane import NotStarted, scheduler
+from gangs import bound, told, woken
 from hooks import Hook
 from objects import GROUP, container, member, pod, pod_group, template, workload
 
@@ -39,38 +40,35 @@ def test_versions_are_the_pinned_ones(control: ControlPlane) -> None:
 def test_ordinary_pod_is_placed_by_the_default_scheduler(control: ControlPlane, namespace: str) -> None:
     (stored,) = made(control, pod(namespace, "a"))
     assert stored["spec"]["schedulerName"] == "default-scheduler"
-    wait_for(partial(node_of, control, stored))
+    bound(control, stored)
 
 
 def test_healthy_gang_is_bound(control: ControlPlane, namespace: str) -> None:
     pods = [member(namespace, f"w-{n}", "g", limits={"nvidia.com/gpu": "1"}) for n in range(3)]
     made(control, pod_group(namespace, "g", minMember=3), *pods)
-    for one in pods:
-        wait_for(partial(node_of, control, one))
+    bound(control, *pods)
 
 
 def test_group_as_annotation_starts_alone(control: ControlPlane, namespace: str) -> None:
     lonely = pod(namespace, "w-0", annotations={GROUP: "g"}, scheduler="hami-scheduler")
     made(control, pod_group(namespace, "g", minMember=3), lonely)
-    wait_for(partial(node_of, control, lonely))
+    bound(control, lonely)
 
 
 def test_one_member_short_waits_and_says_so(control: ControlPlane, namespace: str) -> None:
     pods = [member(namespace, f"w-{n}", "g") for n in range(3)]
     made(control, pod_group(namespace, "g", minMember=3), *pods[:2])
-    said = wait_for(partial(why_pending, control, pods[1]))
-    assert f"pre-filter pod w-1 cannot find enough sibling pods, {SHORT.format(2, 3)}" in said
+    told(control, pods[1], f"pre-filter pod w-1 cannot find enough sibling pods, {SHORT.format(2, 3)}")
     warned = wait_for(lambda: {event["reason"] for event in events(control, namespace, "w-1")})
     assert warned == {"FailedScheduling"}
     made(control, pods[2])
-    for one in pods:
-        wait_for(partial(node_of, control, one))
+    bound(control, *pods)
 
 
 def test_without_min_member_members_start_alone(control: ControlPlane, namespace: str) -> None:
     lonely = member(namespace, "w-0", "g")
     made(control, pod_group(namespace, "g"), lonely)
-    wait_for(partial(node_of, control, lonely))
+    bound(control, lonely)
 
 
 def test_pod_group_that_is_not_there(control: ControlPlane, namespace: str) -> None:
@@ -82,8 +80,7 @@ def test_pod_group_that_is_not_there(control: ControlPlane, namespace: str) -> N
 def test_ordered_stateful_set_never_gets_past_its_first_pod(control: ControlPlane, namespace: str) -> None:
     body = template(labels={GROUP: "g"}, scheduler="hami-scheduler")
     made(control, pod_group(namespace, "g", minMember=3), workload("StatefulSet", namespace, "w", body, replicas=3))
-    first = named("v1", "Pod", "w-0", namespace)
-    assert SHORT.format(1, 3) in wait_for(partial(why_pending, control, first))
+    told(control, member(namespace, "w-0", "g"), SHORT.format(1, 3))
     never(lambda: len(listed(control, "v1", "Pod", namespace)) > 1, 1)
 
 
@@ -91,21 +88,20 @@ def test_parallel_stateful_set_is_bound(control: ControlPlane, namespace: str) -
     body = template(labels={GROUP: "g"}, scheduler="hami-scheduler")
     sets = workload("StatefulSet", namespace, "w", body, replicas=3, podManagementPolicy="Parallel")
     made(control, pod_group(namespace, "g", minMember=3), sets)
-    for n in range(3):
-        wait_for(partial(node_of, control, named("v1", "Pod", f"w-{n}", namespace)))
+    bound(control, *(member(namespace, f"w-{n}", "g") for n in range(3)))
 
 
 def test_gang_over_two_schedulers_never_gathers(control: ControlPlane, namespace: str) -> None:
     launcher = member(namespace, "launcher", "g", scheduler="default-scheduler")
     workers = [member(namespace, f"w-{n}", "g", limits={"nvidia.com/gpu": "1"}) for n in range(2)]
     made(control, pod_group(namespace, "g", minMember=3, scheduleTimeoutSeconds=1), launcher, *workers)
-    wait_for(partial(node_of, control, launcher))
+    bound(control, launcher)
 
     def said() -> bool:
         texts = [why_pending(control, worker) for worker in workers]
         return any("rejected due to timeout after waiting 1s at plugin Coscheduling" in text for text in texts)
 
-    wait_for(said)
+    woken(control, namespace, "g", said)
     assert not any(node_of(control, worker) for worker in workers)
 
 
@@ -113,7 +109,7 @@ def test_gpumem_in_min_resources_is_a_gap(control: ControlPlane, namespace: str)
     group = pod_group(namespace, "g", minMember=1, minResources={"nvidia.com/gpumem": "3000"})
     lonely = member(namespace, "w-0", "g", limits={"nvidia.com/gpu": "1", "nvidia.com/gpumem": "3000"})
     made(control, group, lonely)
-    assert "resource gap: map[nvidia.com/gpumem:" in wait_for(partial(why_pending, control, lonely))
+    told(control, lonely, "resource gap: map[nvidia.com/gpumem:")
 
 
 @pytest.mark.parametrize(
@@ -173,7 +169,7 @@ def test_hami_takes_gpu_pods_to_its_scheduler(control: ControlPlane, namespace: 
     assert stored["spec"]["schedulerName"] == "hami-scheduler"
     cores = {"nvidia.com/gpucores": "100"} if api_count == "nvidia.com/gpu" else {}
     assert stored["spec"]["containers"][0]["resources"]["limits"] == {api_count: "1", "nvidia.com/gpu": "1"} | cores
-    wait_for(partial(node_of, control, stored))
+    bound(control, stored)
 
 
 @pytest.mark.usefixtures("hami_webhook")
@@ -254,14 +250,14 @@ def test_second_scheduler_beside_the_first(control: ControlPlane, namespace: str
     waiting = pod(namespace, "a", scheduler="second")
     made(control, waiting)
     with scheduler(control, "second", ({"schedulerName": "second"},)):
-        wait_for(partial(node_of, control, waiting))
+        bound(control, waiting)
 
 
 def test_pods_can_be_made_to_run(control: ControlPlane, namespace: str) -> None:
     body = template()
     made(control, workload("Job", namespace, "j", body, completions=1))
     (only,) = wait_for(lambda: listed(control, "v1", "Pod", namespace))
-    wait_for(partial(node_of, control, only))
+    bound(control, only)
     patch(control, only, {"status": {"phase": "Succeeded"}}, subresource="status")
     job = named("batch/v1", "Job", "j", namespace)
     wait_for(lambda: get(control, job).body["status"].get("succeeded") == 1)
