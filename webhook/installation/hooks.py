@@ -44,6 +44,13 @@ class _World(NamedTuple):
     roles: list[Object]
     pods: dict[str, list[Pod]]
     workloads: list[Workload]
+    folders: Sequence[str]
+    whole: bool
+
+    def folder(self, ref: Ref) -> str:
+        """The folder of an object's document; a whole system has but one."""
+        known = not self.whole and 0 <= ref.document < len(self.folders)
+        return self.folders[ref.document] if known else ""
 
 
 def settings(
@@ -54,10 +61,10 @@ def settings(
     `folders` gives the folder of each document by its index: trees hold several clusters, so only the webhooks of one
     folder are a chain, unless the input is the `whole` system.
     """
-    world = _sort(subjects)
+    world = _sort(subjects, folders, whole=whole)
     for configuration in world.configurations:
-        yield _setting(configuration, world, whole=whole, now=now)
-    for together in _together(world.configurations, folders, whole=whole):
+        yield _setting(configuration, world, now)
+    for together in _together(world):
         yield HookChain(tuple(together))
 
 
@@ -74,8 +81,8 @@ def missing_runtime_classes(subjects: Sequence[Subject]) -> Iterator[RuntimeClas
         yield RuntimeClassUse(name, tuple(wanted[name]))
 
 
-def _sort(subjects: Iterable[Subject]) -> _World:
-    world = _World([], {}, {}, {}, [], {}, [])
+def _sort(subjects: Iterable[Subject], folders: Sequence[str], *, whole: bool) -> _World:
+    world = _World([], {}, {}, {}, [], {}, [], folders, whole)
     for subject in subjects:
         if isinstance(subject, HookConfiguration):
             world.configurations.append(subject)
@@ -95,24 +102,38 @@ def _sort(subjects: Iterable[Subject]) -> _World:
     return world
 
 
-def _setting(configuration: HookConfiguration, world: _World, *, whole: bool, now: int) -> HookSetting:
-    called = [hook.endpoint for hook in configuration.hooks if hook.endpoint]
-    services = [
-        service for name in dict.fromkeys(each.name for each in called) for service in world.services.get(name, ())
-    ]
-    homes = {(each.namespace, each.name) for each in called}
-    behind = [service for service in services if (service.ref.namespace, service.ref.name) in homes]
+def _setting(configuration: HookConfiguration, world: _World, now: int) -> HookSetting:
+    services = tuple(_services(configuration, world))
+    behind = [service for service in services if _home(service) in _homes(configuration)]
     namespace, _, name = configuration.annotations.get(INJECTED_FROM, "").partition("/")
     return HookSetting(
         configuration,
-        tuple(services),
+        services,
         world.namespaces,
         tuple(pod for service in behind for pod in _behind(service, world)),
         world.certificates.get((namespace, name)),
         _is_filled(configuration, world),
-        whole,
+        world.whole,
         now,
     )
+
+
+def _services(configuration: HookConfiguration, world: _World) -> Iterator[Service]:
+    """The Services that are called, and those of the same folder that have but their name."""
+    homes = _homes(configuration)
+    for name in sorted({name for _, name in homes}):
+        for service in world.services.get(name, ()):
+            if _home(service) in homes or world.folder(service.ref) == world.folder(configuration.ref):
+                yield service
+
+
+def _home(service: Service) -> tuple[str, str]:
+    return service.ref.namespace, service.ref.name
+
+
+def _homes(configuration: HookConfiguration) -> set[tuple[str, str]]:
+    """The Services that its webhooks call, by namespace and name."""
+    return {(hook.endpoint.namespace, hook.endpoint.name) for hook in configuration.hooks if hook.endpoint}
 
 
 def _behind(service: Service, world: _World) -> Iterator[Pod]:
@@ -161,16 +182,10 @@ def _is_told(name: str, workload: Workload) -> bool:
     return False
 
 
-def _together(
-    configurations: Iterable[HookConfiguration], folders: Sequence[str], *, whole: bool
-) -> Iterator[list[HookConfiguration]]:
+def _together(world: _World) -> Iterator[list[HookConfiguration]]:
     """The configurations of each folder, one of each name: an object that is described twice is one object."""
     parts: dict[str, dict[tuple[str, str], HookConfiguration]] = {}
-    for configuration in configurations:
+    for configuration in world.configurations:
         ref = configuration.ref
-        parts.setdefault("" if whole else _folder(ref, folders), {})[ref.kind, ref.name] = configuration
+        parts.setdefault(world.folder(ref), {})[ref.kind, ref.name] = configuration
     return (list(part.values()) for part in parts.values())
-
-
-def _folder(ref: Ref, folders: Sequence[str]) -> str:
-    return folders[ref.document] if 0 <= ref.document < len(folders) else ""
