@@ -20,6 +20,8 @@ FIXTURES = Path(__file__).parent / "rules"
 RULES = {rule.name: rule for rule in all_rules()}
 MARK = re.compile(r"#\s*expect:\s*(.+?)\s*$")
 STACK = re.compile(r"^#\s*stack:\s*(\{.*\})\s*$", re.MULTILINE)
+WHOLE = re.compile(r"^#\s*whole\s*$", re.MULTILINE)
+"""A fixture that says so is a whole installation: what it lacks does not exist."""
 
 Found = tuple[int, str, str]
 
@@ -28,7 +30,8 @@ def findings(path: Path, rules: tuple[Rule, ...] = tuple(RULES.values())) -> set
     text = path.read_text(encoding="utf-8")
     declared = STACK.search(text)
     stack = read_stack(yaml.safe_load(declared.group(1)) if declared else {})
-    result = lint.lint([(path.name, [text.encode()])], Config(stack=stack), rules=rules)
+    config = Config(stack=stack, whole=WHOLE.search(text) is not None)
+    result = lint.lint([(path.name, [text.encode()])], config, rules=rules)
     assert not result.failures
     assert not result.unreadable
     return {(item.spot.span.line, item.finding.rule, str(item.severity)) for item in result.findings}
