@@ -13,6 +13,7 @@ from webhook.model import (
     Duplicates,
     Gang,
     HookConfiguration,
+    Object,
     Pod,
     PodGroup,
     Ref,
@@ -86,6 +87,17 @@ def _installation(known: Sequence[Subject], folders: Sequence[str], *, whole: bo
         from webhook.installation import hooks
 
         yield from hooks.missing_runtime_classes(known)
+    if any(_shows_installation(subject) for subject in known):
+        from webhook.installation import gathering
+
+        yield from gathering.installations(known, folders=folders, whole=whole)
+
+
+def _shows_installation(subject: Subject) -> bool:
+    """Whether it is a part of an installation: an Object, or a Pod with a scheduler or one of its extenders in it."""
+    if type(subject) is Pod:
+        return any("scheduler" in each.image or "scheduler" in each.name for each in subject.containers)
+    return type(subject) is Object
 
 
 def _sort(subjects: Iterable[Subject]) -> _World:

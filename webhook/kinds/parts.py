@@ -52,32 +52,32 @@ _SURE: Mapping[str, frozenset[str]] = {
 """Keys of the hami chart, by the key that they stand under, that no other known chart has there."""
 
 _OWN = frozenset(
-    [
-        "global",
-        "nameOverride",
-        "fullnameOverride",
-        "namespaceOverride",
-        "imagePullSecrets",
-        "resourceName",
-        "resourceMem",
-        "resourceMemPercentage",
-        "resourceCores",
-        "resourcePriority",
-        "schedulerName",
-        "podSecurityPolicy",
-        "scheduler",
+    {
+        "createRuntimeClass",
+        "device-config",
         "devicePlugin",
-        "mockDevicePlugin",
         "devices",
         "dra",
+        "fullnameOverride",
+        "global",
         "hami-dra",
+        "imagePullSecrets",
         "legacyMetrics",
+        "mockDevicePlugin",
+        "nameOverride",
+        "namespaceOverride",
+        "podSecurityPolicy",
         "prometheus",
-        "device-config",
-        "version",
+        "resourceCores",
+        "resourceMem",
+        "resourceMemPercentage",
+        "resourceName",
+        "resourcePriority",
         "runtimeClassName",
-        "createRuntimeClass",
-    ]
+        "scheduler",
+        "schedulerName",
+        "version",
+    }
 )
 _FAMILIES = ("mlu", "dcu", "metax", "enflame", "kunlun", "vastai", "biren", "iluvatar", "ascend")
 

@@ -1,0 +1,132 @@
+"""Roles and bindings of all inputs to what a ServiceAccount may do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from webhook.model import Access, Grant, Object, Permission, Process, Ref, dig
+
+RBAC = "rbac.authorization.k8s.io"
+
+_EVERYTHING = (Permission(("*",), ("*",), ("*",)),)
+_BUILT_IN: Mapping[str, tuple[Permission, ...]] = {
+    "cluster-admin": _EVERYTHING,
+    "system:kube-scheduler": (),
+    "system:volume-scheduler": (),
+    "system:auth-delegator": (),
+    "extension-apiserver-authentication-reader": (),
+}
+"""Roles of Kubernetes that no input holds (plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go). Those with no
+permission here have none on anything outside Kubernetes' own API groups."""
+
+
+def accesses(
+    objects: Iterable[Object], running: Sequence[Process], default_namespace: str, *, whole: bool = False
+) -> Iterator[Access]:
+    """The access of every ServiceAccount that these processes run as."""
+    rbac = [each for each in objects if each.ref.group == RBAC]
+    grants = list(_grants(rbac, default_namespace))
+    accounts: dict[tuple[str, str], list[Process]] = {}
+    for each in running:
+        accounts.setdefault((each.pod.ref.namespace, each.pod.account or "default"), []).append(each)
+    for (namespace, name), found in accounts.items():
+        own = tuple(each for each in grants if _names(each, namespace, name))
+        others = tuple(each for each in grants if each not in own)
+        yield Access(namespace, name, tuple(found), own, others, whole)
+
+
+def _grants(rbac: list[Object], default_namespace: str) -> Iterator[Grant]:
+    roles = {_key(each.ref): each for each in rbac if each.ref.kind in {"ClusterRole", "Role"}}
+    for binding in rbac:
+        if binding.ref.kind not in {"ClusterRoleBinding", "RoleBinding"}:
+            continue
+        kind, name = _text(binding.body, "roleRef", "kind"), _text(binding.body, "roleRef", "name")
+        namespace = binding.ref.namespace or default_namespace if binding.ref.kind == "RoleBinding" else ""
+        role = roles.get((kind, namespace if kind == "Role" else "", name))
+        subjects = tuple(each for each in _list(binding.body.get("subjects")) if isinstance(each, Mapping))
+        permissions, known = _permissions(kind, name, role, rbac)
+        yield Grant(binding.ref, namespace, kind, name, role.ref if role else None, permissions, known, subjects)
+
+
+def _key(ref: Ref) -> tuple[str, str, str]:
+    return ref.kind, ref.namespace if ref.kind == "Role" else "", ref.name
+
+
+def _permissions(kind: str, name: str, role: Object | None, rbac: list[Object]) -> tuple[tuple[Permission, ...], bool]:
+    if role is not None:
+        return tuple(_rules(role, rbac)), True
+    built_in = _BUILT_IN.get(name) if kind == "ClusterRole" else None
+    return built_in or (), built_in is not None
+
+
+def _rules(role: Object, rbac: list[Object]) -> Iterator[Permission]:
+    """A role's own rules, and those of the ClusterRoles that it aggregates: what an aggregating role lists itself is
+    overwritten (kubernetes pkg/controller/clusterroleaggregation)."""
+    selectors = _list(dig(role.body, "aggregationRule", "clusterRoleSelectors"))
+    if not selectors:
+        yield from _own_rules(role)
+        return
+    for other in rbac:
+        labels = dig(other.body, "metadata", "labels")
+        known = labels if isinstance(labels, Mapping) else {}
+        if other.ref.kind == "ClusterRole" and other is not role and any(_selects(each, known) for each in selectors):
+            yield from (each._replace(path=()) for each in _own_rules(other))
+
+
+def _own_rules(role: Object) -> Iterator[Permission]:
+    for index, item in enumerate(_list(role.body.get("rules"))):
+        fields = (_texts(dig(item, key)) for key in ("apiGroups", "resources", "verbs", "resourceNames"))
+        groups, resources, verbs, names = fields
+        if resources and verbs:
+            yield Permission(groups, resources, verbs, names, ("rules", index))
+
+
+def _selects(selector: object, labels: Mapping[str, object]) -> bool:
+    """A label selector (apimachinery pkg/apis/meta/v1/helpers.go LabelSelectorAsSelector)."""
+    wanted = dig(selector, "matchLabels")
+    if isinstance(wanted, Mapping) and any(labels.get(key) != value for key, value in wanted.items()):
+        return False
+    return all(_meets(each, labels) for each in _list(dig(selector, "matchExpressions")))
+
+
+def _meets(expression: object, labels: Mapping[str, object]) -> bool:
+    key, operator = _text(expression, "key"), _text(expression, "operator")
+    values = _list(dig(expression, "values"))
+    held = labels.get(key)
+    return {
+        "In": held in values and key in labels,
+        "NotIn": key not in labels or held not in values,
+        "Exists": key in labels,
+        "DoesNotExist": key not in labels,
+    }.get(operator, False)
+
+
+def _names(grant: Grant, namespace: str, name: str) -> bool:
+    """Whether a binding's subjects name the ServiceAccount, as itself, as a user, or by a group that it is in."""
+    groups = {"system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"}
+    for subject in grant.subjects:
+        kind, called = _text(subject, "kind"), _text(subject, "name")
+        if (
+            kind == "ServiceAccount"
+            and called == name
+            and (_text(subject, "namespace") or grant.namespace) == namespace
+        ):
+            return True
+        if kind == "User" and called == f"system:serviceaccount:{namespace}:{name}":
+            return True
+        if kind == "Group" and called in groups:
+            return True
+    return False
+
+
+def _text(body: object, *steps: str | int) -> str:
+    found = dig(body, *steps)
+    return found if isinstance(found, str) else ""
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(item for item in _list(value) if isinstance(item, str))
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []

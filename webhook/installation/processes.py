@@ -1,0 +1,111 @@
+"""Containers to the processes that run in them, with their flags."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+from webhook.model import Argument, Container, Path, Pod, Process
+
+_SHELLS = frozenset({"sh", "bash", "ash", "dash"})
+_WORD = re.compile(r"[^\s\"'`$\\;|&<>(){}]+")
+"""A word of a shell line that stands for itself."""
+_FILLED_IN = re.compile(r"\$[({]")
+_NAME = re.compile(r"-{1,2}([A-Za-z][\w.-]*)(?:=(.*))?", re.DOTALL)
+
+
+def processes(pods: Iterable[Pod]) -> Iterator[Process]:
+    """The process of every container of these Pods that stays."""
+    return (process(pod, container) for pod in pods for container in pod.containers if container.role != "init")
+
+
+def process(pod: Pod, container: Container) -> Process:
+    """What a container runs. `sh -c "kube-scheduler --config=x"` is looked into as far as its words are plain."""
+    items = [
+        *((text, (*container.path, "command", index)) for index, text in enumerate(container.command)),
+        *((text, (*container.path, "args", index)) for index, text in enumerate(container.args)),
+    ]
+    plain = True
+    if container.command and _base(container.command[0]) in _SHELLS:
+        items, plain = _shell(items)
+    program = _base(items[0][0]) if items and (container.command or not plain) else ""
+    arguments = tuple(_arguments(items[1:] if program else items))
+    return Process(pod, container, program, arguments, open=not plain or any(not text for text, _ in items))
+
+
+def _shell(items: list[tuple[str, Path]]) -> tuple[list[tuple[str, Path]], bool]:
+    """The words of a shell's line, all of them at the line's place; what comes before an `exec` is left out."""
+    line = next(((text, path) for (flag, _), (text, path) in pairwise(items) if flag == "-c"), None)
+    if line is None:
+        return items, False
+    words = line[0].split()
+    if "exec" in words:
+        words = words[words.index("exec") + 1 :]
+    return [(word if _WORD.fullmatch(word) else "", line[1]) for word in words], False
+
+
+def _arguments(items: list[tuple[str, Path]]) -> Iterator[Argument]:
+    """Flags with their values: `--flag=value`, or `--flag value` where the next item is no flag."""
+    for index, (text, path) in enumerate(items):
+        match = _NAME.fullmatch(text)
+        if match is None:
+            continue
+        value, place = match[2], path
+        if value is None and index + 1 < len(items) and not items[index + 1][0].startswith("-"):
+            value, place = items[index + 1]
+        yield Argument(match[1], value, path, place, known=value is None or not _FILLED_IN.search(value))
+
+
+def _base(program: str) -> str:
+    return program.rpartition("/")[2]
+
+
+def image_name(image: str) -> str:
+    """The last step of an image's name, without tag and digest: `kube-scheduler`."""
+    return image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+
+
+def image_tag(image: str) -> str:
+    """The tag of an image, empty for none."""
+    return image.partition("@")[0].rpartition("/")[2].partition(":")[2]
+
+
+def version_of(text: str) -> tuple[int, ...] | None:
+    """A released version: `v2.9.0`, `2.10.0`, `v1.34.1-arm64`; None where it is none or only on the way to one."""
+    match = _VERSION.match(text)
+    if match is None or _UNRELEASED.search(text):
+        return None
+    return tuple(int(part) for part in match.groups() if part)
+
+
+_VERSION = re.compile(r"v?([0-9]{1,4})\.([0-9]{1,4})(?:\.([0-9]{1,4}))?(?![0-9.])")
+_UNRELEASED = re.compile(r"(?i)[-.](?:rc|alpha|beta|dev|pre|snapshot)")
+
+
+def is_kube_scheduler(each: Process) -> bool:
+    """A kube-scheduler, the stock one or one with more plugins."""
+    if each.program:
+        return each.program == "kube-scheduler"
+    return image_name(each.container.image) == "kube-scheduler"
+
+
+_EXTENDER_FLAGS = ("http-bind", "device-config-file", "scheduler-name", "node-lock-timeout", "node-lock-retry-timeout")
+
+
+def is_extender(each: Process) -> bool:
+    """HAMi's extender, which is its webhook too: `scheduler` with HAMi's flags, image or container name."""
+    if each.program and each.program != "scheduler":
+        return False
+    named = each.container.name == "vgpu-scheduler-extender"
+    return named or (each.program == "scheduler" and (is_hami(each) or each.argument(*_EXTENDER_FLAGS) is not None))
+
+
+def is_device_plugin(each: Process) -> bool:
+    """HAMi's device plugin for NVIDIA."""
+    return each.program == "nvidia-device-plugin" and (is_hami(each) or each.argument("config-file") is not None)
+
+
+def is_hami(each: Process) -> bool:
+    """Whether the image is HAMi's, also from a mirror."""
+    return image_name(each.container.image) == "hami"

@@ -1,0 +1,35 @@
+"""Text inside objects, read as the document that it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from webhook.errors import Unreadable
+from webhook.manifest import Chunk, Templated, read
+from webhook.model import Object, Path
+
+
+class Unread(Exception):  # noqa: N818 - says what the text is
+    """A text that is no YAML; the message says why and where, with lines counted in the text."""
+
+
+@lru_cache(maxsize=64)
+def mapping_in(text: str) -> Mapping[str, object] | None:
+    """The mapping that a text holds; None where it holds another thing or is a template. Raises Unread."""
+    try:
+        documents = read(Chunk(text.encode("utf-8", "replace"), 1))
+    except Templated:
+        return None
+    except Unreadable as error:
+        raise Unread(f"line {error.line or 1} of the text: {error}") from None
+    data = documents[0].data if documents else None
+    return data if isinstance(data, Mapping) else None
+
+
+def texts_of(config_map: Object) -> Iterator[tuple[Path, str]]:
+    """The texts of a ConfigMap, each with its path."""
+    data = config_map.body.get("data")
+    for key, text in data.items() if isinstance(data, Mapping) else ():
+        if isinstance(text, str):
+            yield ("data", key), text
