@@ -129,6 +129,12 @@ def rate(value: object, path: Path) -> float:
     return float(value)
 
 
+def whole(value: object, path: Path) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise Wrong(path, f"wanted is a whole number, 0 or more, and this is {shown(value)}")
+    return value
+
+
 def seconds(value: object, path: Path) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise Wrong(path, f"wanted are whole seconds (60), and this is {shown(value)}")
@@ -241,6 +247,10 @@ STACK: Table = {
     "nativeGang": ("native_gang", flag),
     "overwriteEnv": ("overwrite_env", flag),
     "gpuCorePolicy": ("gpu_core_policy", _core_policy),
+    "defaultMemory": ("default_memory", whole),
+    "defaultCores": ("default_cores", whole),
+    "defaultGPUNum": ("default_gpu_num", whole),
+    "memoryFactor": ("memory_factor", whole),
     "kubeQps": ("kube_qps", rate),
     "permitWaitingSeconds": ("permit_waiting_seconds", seconds),
     "injectsScheduler": ("injects_scheduler", flag),

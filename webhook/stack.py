@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 from webhook.model import DEFAULT_SCHEDULER
 
@@ -34,6 +34,9 @@ FOREIGN_SCHEDULERS = frozenset(
     }
 )
 """Schedulers that bring a gang system of their own and never read Coscheduling's label."""
+
+Part: TypeAlias = Literal["count", "memory", "percentage", "cores", "priority"]
+"""What a resource name of a vendor counts."""
 
 Operator: TypeAlias = Literal["training-operator", "mpi-operator", "kuberay", "trainer", "spark-operator"]
 
@@ -115,6 +118,25 @@ VENDORS: Mapping[str, Names] = {
 """HAMi's defaults by vendor at 2.10.0, with names that older releases used (reference: pkg/device/*)."""
 
 
+class Meaning(NamedTuple):
+    """What a resource name means: whose it is, which of the vendor's kinds of cards, and what it counts.
+
+    `family` is the vendor's name, or the count's name where each chip has names of its own (Ascend, Iluvatar).
+    """
+
+    vendor: str
+    family: str
+    part: Part
+
+
+def _meanings(vendors: Mapping[str, Names]) -> Iterator[tuple[str, Meaning]]:
+    for vendor, names in vendors.items():
+        by_chip = len(names.count) == len(names.memory) > 1
+        for part in get_args(Part):
+            for index, name in enumerate(getattr(names, part)):
+                yield name, Meaning(vendor, names.count[index] if by_chip else vendor, part)
+
+
 @dataclass(frozen=True, slots=True)
 class Stack:
     """One installation, as far as it is known.
@@ -122,7 +144,9 @@ class Stack:
     `operators` maps an operator whose gang flag is on to the scheduler name that the flag gives (empty where
     it sets none). `mock_device_plugin` tells whether nodes publish gpumem and gpucores in their allocatable.
     `overwrite_env` and `gpu_core_policy` are what NVIDIA's part of HAMi's device configuration says (overwriteEnv,
-    gpuCorePolicy): with them HAMi's webhook adds environment of its own.
+    gpuCorePolicy): with them HAMi's webhook adds environment of its own. `default_memory`, `default_cores`,
+    `default_gpu_num` and `memory_factor` stand there too: what HAMi takes where a Pod does not say, and how many MiB
+    one unit of memory is.
     `injects_scheduler` is True where gangcheck's own mutating webhook is installed. `images` are the user's own
     rows, a glob over image references and the libc they hold (musl, glibc, uclibc, none, unknown); `image_mirrors`
     are prefixes of registries that copy others (see webhook/images).
@@ -143,6 +167,10 @@ class Stack:
     native_gang: bool | None = None
     overwrite_env: bool | None = None
     gpu_core_policy: str | None = None
+    default_memory: int = 0
+    default_cores: int = 0
+    default_gpu_num: int = 1
+    memory_factor: int = 1
     kube_qps: float | None = None
     permit_waiting_seconds: int | None = None
     injects_scheduler: bool = False
@@ -150,6 +178,7 @@ class Stack:
     image_mirrors: tuple[str, ...] = ()
     device_names: frozenset[str] = field(init=False, repr=False, compare=False)
     annotated_names: frozenset[str] = field(init=False, repr=False, compare=False)
+    meanings: Mapping[str, Meaning] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Gather the names of all vendors once: rules ask for them at every container."""
@@ -157,6 +186,7 @@ class Stack:
         annotated = frozenset(name for names in self.vendors.values() for name in names.annotated)
         object.__setattr__(self, "device_names", devices)
         object.__setattr__(self, "annotated_names", annotated)
+        object.__setattr__(self, "meanings", dict(_meanings(self.vendors)))
 
     def requested(self, container: Container) -> Iterator[str]:
         """The device resources in a container's limits, in the order written; HAMi's webhook reads limits only."""
