@@ -79,10 +79,22 @@ def expiry(certificate: bytes) -> datetime:
     return x509.load_pem_x509_certificate(certificate).not_valid_after_utc
 
 
+def issued(certificate: bytes) -> datetime:
+    """When a certificate of ours was made; it is valid from a while before."""
+    return x509.load_pem_x509_certificate(certificate).not_valid_before_utc + SKEW
+
+
 def renewal(certificate: bytes) -> datetime:
-    """When two thirds of a certificate's life are over."""
-    leaf = x509.load_pem_x509_certificate(certificate)
-    return leaf.not_valid_before_utc + (leaf.not_valid_after_utc - leaf.not_valid_before_utc) * 2 / 3
+    """When two thirds of the life of a certificate of ours are over, counted from when it was made."""
+    made = issued(certificate)
+    return made + (expiry(certificate) - made) * 2 / 3
+
+
+def split(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """DNS names, and IP addresses."""
+    given = tuple(dict.fromkeys(names))
+    addresses = tuple(name for name in given if _is_address(name))
+    return tuple(name for name in given if name not in addresses), addresses
 
 
 def _certificate(
@@ -117,6 +129,14 @@ def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
         encipher_only=False,
         decipher_only=False,
     )
+
+
+def _is_address(text: str) -> bool:
+    try:
+        _address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _address(text: str) -> IPv4Address | IPv6Address:

@@ -108,8 +108,17 @@ class Api:
         """One answer. Raises Refused or Unreachable, as all calls do."""
         return self._answer(self._send(_Call("GET", path, query, accept, timeouts)))
 
+    def get_with_headers(self, path: str) -> tuple[Body, Mapping[str, str]]:
+        """One answer, and what came before it: the API server's clock is in `Date`."""
+        response = self._send(_Call("GET", path, {}, JSON, BRIEF))
+        return self._answer(response), response.headers
+
     def post(self, path: str, body: Body) -> Body:
         return self._answer(self._send(_Call("POST", path, {}, JSON, BRIEF, body)))
+
+    def put(self, path: str, body: Body) -> Body:
+        """Replaces an object; 409 where its resourceVersion is no longer the stored one's."""
+        return self._answer(self._send(_Call("PUT", path, {}, JSON, BRIEF, body)))
 
     @contextmanager
     def lines(self, path: str, query: Mapping[str, str], accept: str = JSON) -> Iterator[Iterator[bytes]]:
