@@ -41,21 +41,22 @@ When several hold, 2 goes before 4, and 4 before 1.
 """
 
 
-_OF_SERVER = ("registration", "serve")
+_ELSEWHERE = {"registration": "serve_command", "serve": "serve_command", "why": "why_command"}
+"""Commands in modules of their own."""
 
 
 class _Commands(click.Group):
-    """Commands that answer a slip of the pen with what was meant; those of the server are imported when asked for."""
+    """Commands that answer a slip of the pen with what was meant; those elsewhere are imported when asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({*super().list_commands(ctx), *_OF_SERVER})
+        return sorted({*super().list_commands(ctx), *_ELSEWHERE})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _OF_SERVER:
+        if cmd_name not in _ELSEWHERE:
             return super().get_command(ctx, cmd_name)
-        from webhook import serve_command
+        import importlib
 
-        return cast("click.Command", getattr(serve_command, cmd_name))
+        return cast("click.Command", getattr(importlib.import_module(f"webhook.{_ELSEWHERE[cmd_name]}"), cmd_name))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

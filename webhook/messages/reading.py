@@ -1,0 +1,53 @@
+"""A text as it was pasted or piped, made plain: no colours, no escapes, lines stripped, spaces single."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import NamedTuple
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_QUOTED = re.compile(r'\\+"')
+_ENDS = re.compile(r"\\+n")
+_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
+_CURLY = str.maketrans("\u201c\u201d\u2018\u2019", "\"\"''")
+
+
+class Text(NamedTuple):
+    """`flat` is the text, its lines parted by line ends; `spaced` the same with spaces for these.
+
+    `numbers` has each line's number in what was given, `starts` where it begins in `flat`.
+    """
+
+    flat: str
+    spaced: str
+    numbers: tuple[int, ...]
+    starts: tuple[int, ...]
+
+    def line_at(self, offset: int) -> int:
+        """The index of the line that holds a place of `flat`."""
+        return bisect_right(self.starts, offset) - 1
+
+
+def decoded(data: bytes) -> str:
+    """Bytes as text, whatever they are: UTF-8, or UTF-16 with its mark as PowerShell's `>` writes it."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace")
+    return data.decode("utf-8-sig", "replace")
+
+
+def plain(text: str) -> Text:
+    """The text as messages are looked for in it."""
+    text = _CONTROLS.sub("", _ESCAPES.sub("", text)).translate(_CURLY)
+    text = _ENDS.sub("\n", _QUOTED.sub('"', text))
+    numbers, starts, lines = [], [], []
+    offset = 0
+    for number, line in enumerate(text.splitlines(), 1):
+        words = " ".join(line.split())
+        if words:
+            numbers.append(number)
+            starts.append(offset)
+            lines.append(words)
+            offset += len(words) + 1
+    flat = "\n".join(lines)
+    return Text(flat, flat.replace("\n", " "), tuple(numbers), tuple(starts))
