@@ -18,8 +18,18 @@ A kind that is added here needs a word in `lint.WORDS` that each of its objects 
 """
 
 
-def is_part(group: str, kind: str) -> bool:
-    return kind in PARTS.get(group, ())
+_TEXTS = ("KubeSchedulerConfiguration", "resourceCountName")
+_DEVICES = "device-config.yaml"
+
+
+def is_part(group: str, kind: str, body: Mapping[str, object]) -> bool:
+    """Whether an object is a part; of ConfigMaps those that hold a scheduler's or HAMi's configuration."""
+    if kind not in PARTS.get(group, ()):
+        return False
+    data = body.get("data") if kind == "ConfigMap" else None
+    if not isinstance(data, Mapping):
+        return kind != "ConfigMap"
+    return _DEVICES in data or any(type(text) is str and any(each in text for each in _TEXTS) for text in data.values())
 
 
 _SURE: Mapping[str, frozenset[str]] = {

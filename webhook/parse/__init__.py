@@ -180,7 +180,7 @@ def _read_stranger(body: dict[str, object], ref: Ref, reading: _Reading) -> None
     found_scaler = scaler(body, ref)
     if found_scaler:
         reading.subjects.append(found_scaler)
-    if is_part(ref.group, ref.kind):
+    if is_part(ref.group, ref.kind, body):
         reading.subjects.append(Object(ref, body))
     beside = neighbour(body, ref)
     if beside:
