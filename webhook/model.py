@@ -401,6 +401,9 @@ class Hook(NamedTuple):
         """Whether CEL narrows down what reaches it, which we do not evaluate."""
         return bool(self.fields.get("matchConditions"))
 
+    def __str__(self) -> str:
+        return f"webhook {self.name}" if self.name else "a webhook without a name"
+
 
 class HookConfiguration(NamedTuple):
     """A MutatingWebhookConfiguration or a ValidatingWebhookConfiguration (admissionregistration.k8s.io/v1), with those
@@ -451,10 +454,10 @@ class RuntimeClass(NamedTuple):
 class HookSetting(NamedTuple):
     """A webhook configuration with what the input says around it; what it does not say is unknown unless `whole`.
 
-    `services` are the Services whose name its webhooks call, in any namespace. `namespaces` are the labels of the
-    Namespaces of the input, by name. `servers` are the Pods behind its Services. `certificate` is the one that
-    cert-manager takes the caBundle from. `filled` tells that something in the input may write its caBundle. `now` is
-    the time in seconds since 1970 (0: nobody knows).
+    `services` are the Services that its webhooks call, and those of its folder that have but the same name.
+    `namespaces` are the labels of the Namespaces of the input, by name. `servers` are the Pods behind its Services.
+    `certificate` is the one that cert-manager takes the caBundle from. `filled` tells that something in the input may
+    write its caBundle. `now` is the time in seconds since 1970 (0: nobody knows).
     """
 
     configuration: HookConfiguration
