@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from webhook.model import dig
+
 PARTS: Mapping[str, frozenset[str]] = {
     "": frozenset({"ConfigMap"}),
     "apiextensions.k8s.io": frozenset({"CustomResourceDefinition"}),
@@ -23,9 +25,12 @@ _DEVICES = "device-config.yaml"
 
 
 def is_part(group: str, kind: str, body: Mapping[str, object]) -> bool:
-    """Whether an object is a part; of ConfigMaps those that hold a scheduler's or HAMi's configuration."""
+    """Whether an object is a part; of ConfigMaps those that hold a scheduler's or HAMi's configuration, of custom
+    resource definitions those of PodGroups."""
     if kind not in PARTS.get(group, ()):
         return False
+    if kind == "CustomResourceDefinition":
+        return dig(body, "spec", "names", "kind") == "PodGroup"
     data = body.get("data") if kind == "ConfigMap" else None
     if not isinstance(data, Mapping):
         return kind != "ConfigMap"
