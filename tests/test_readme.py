@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from webhook import explain
-from webhook.metrics import described, metrics, watch_index, watch_requests
+from webhook.metrics import described, metrics, watch_authority, watch_index, watch_requests
 from webhook.rules import all_rules
 
 ROOT = Path(__file__).parents[1]
@@ -20,10 +20,11 @@ RULES = re.compile(r"(?<=<!-- rules -->\n).*?(?=### Silence one)", re.DOTALL)
 
 
 def metrics_table() -> str:
-    """Every metric that the server serves, the index's included."""
+    """Every metric that the server serves, the index's and the keeper's included."""
     made = metrics()
     watch_requests(made, lambda: 0)
     watch_index(made, lambda: 0, lambda: 0.0)
+    watch_authority(made, lambda: 0.0)
     rows = ["| metric | labels | what it says |", "|---|---|---|"]
     rows += [f"| `{row.name}` | {', '.join(row.labels)} | {row.help} |" for row in described(made)]
     return "\n".join(rows)

@@ -47,6 +47,17 @@ SERVER = {
     "keepaliveSeconds": 100,
     "index": True,
     "kubeconfig": "kube.yaml",
+    "certs": "external",
+    "namespace": "ours",
+    "service": "it",
+    "clusterDomain": "cluster.test",
+    "caSecret": "our-ca",
+    "mutatingConfiguration": "zz-ours",
+    "validatingConfiguration": "ours",
+    "leafSeconds": 3600,
+    "caSeconds": 86400,
+    "propagationSeconds": 60,
+    "certsPollSeconds": 5,
 }
 ADMISSION = {"ownedPods": "warn", "suppressionsLiftDenials": True, "events": False}
 INJECT = {"taskPriority": 0, "coreUtilizationPolicy": "force", "hideGPUs": True}
@@ -88,6 +99,17 @@ def test_everything_that_can_be_said_to_the_server() -> None:
         100,
         True,
         "kube.yaml",
+        "external",
+        "ours",
+        "it",
+        "cluster.test",
+        "our-ca",
+        "zz-ours",
+        "ours",
+        3600,
+        86400,
+        60,
+        5,
     )
     assert config.enforcement == Enforcement("warn", True, False)
     assert config.env == VgpuEnv(0, "force", True)
@@ -103,6 +125,9 @@ def test_everything_that_can_be_said_to_the_server() -> None:
         ({"server": {"probes": "0.0.0.0:70000"}}, "probes: wanted is ADDRESS:PORT"),
         ({"server": {"threads": True}}, "threads: wanted is a whole number from 1 to 64, and this is true"),
         ({"server": {"tlsNames": []}}, "tlsNames: wanted is at least one name or address"),
+        ({"server": {"certs": "own"}}, "certs: wanted is one of embedded, managed, external, and this is 'own'"),
+        ({"server": {"caSecret": "A b"}}, "caSecret: wanted is a name in lower case (a-z, 0-9, - and .), and this is"),
+        ({"server": {"leafSeconds": 5}}, "leafSeconds: wanted is a whole number from 10 to 7776000, and this is 5"),
         ({"server": {"thread": 4}}, "unknown key 'thread'; did you mean 'threads'?"),
         ({"admission": {"ownedPods": "allow"}}, "ownedPods: wanted is one of deny, warn, and this is 'allow'"),
         ({"inject": {"taskPriority": True}}, "taskPriority: wanted is one of 0, 1, and this is true"),
@@ -223,6 +248,10 @@ def test_the_server_is_its_own_mutator_unless_told_otherwise(
     [
         (["--threads", "400"], "server.threads: wanted is a whole number from 1 to 64, and this is 400"),
         (["--tls-cert", "a"], "a certificate and its key come together: --tls-cert and --tls-key"),
+        (["--certs", "external"], "server.certs: external certificates are files; name them by --tls-cert and"),
+        (["--certs", "managed", "--tls-cert", "a", "--tls-key", "b"], "managed certificates are the server's own;"),
+        (["--leaf-seconds", "604800", "--ca-seconds", "604800"], "server.caSeconds: wanted is 1816200 or more, three"),
+        (["--leaf-seconds", "20", "--certs-poll-seconds", "10"], "server.certsPollSeconds: wanted is 3 or less"),
         (["--select", "musl-imag"], "there is no rule 'musl-imag'; did you mean 'musl-image'?"),
         (["--stack", "hami"], "--stack 'hami' is no KEY=VALUE"),
         (["--config", "nowhere.yaml"], "nowhere.yaml"),
@@ -240,6 +269,8 @@ def test_there_is_no_cluster_to_ask(
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     assert gangcheck("serve", "--index") == 2
     assert "there is no cluster to ask; name a kubeconfig" in capsys.readouterr().err
+    assert gangcheck("serve", "--no-index", "--certs", "managed") == 2
+    assert "server.certs: managed certificates live in a cluster, and there is no cluster" in capsys.readouterr().err
 
 
 def test_registration(gangcheck: Call, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import logging
+import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from certs.authority import Pair, issue_authority, issue_leaf, renewal
+from certs.authority import Pair, issue_authority, issue_leaf, renewal, split
+from certs.clock import Clock
+from certs.keeper import Keeper
+from certs.plan import Terms
+from certs.rounds import Rounds, Settings, service_names
+from certs.told import Told
 from webhook.admission import decode, encode
 from webhook.app import Parts, create_app
 from webhook.config import Config
 from webhook.doors import entries, limit
 from webhook.errors import BadConfig
-from webhook.metrics import Metrics, metrics, watch_index
+from webhook.metrics import Metrics, metrics, watch_authority, watch_index
 from webhook.review import Enforcement, LookUp, Notice, nothing_known
 from webhook.rule import Rule
 from webhook.service import Server
@@ -27,6 +33,8 @@ from webhook.serving.tls import Certificates, from_files
 if TYPE_CHECKING:
     from webhook.cluster import Api
 
+_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+
 CA_LIFE, LEAF_LIFE = timedelta(days=365), timedelta(days=7)
 """Of the pair that the server makes for itself; the authority lives as long as the process."""
 
@@ -35,8 +43,17 @@ def run(config: Config, rules: tuple[Rule, ...]) -> NoReturn:
     """Serve until SIGTERM. Raises BadConfig for what the machine does not give: a port, a certificate, a cluster."""
     server = config.server or Server()
     counted = metrics(rule.name for rule in rules)
-    certificates = Certificates(pairs(server), counted, log)
-    serve(server, make_app(config, rules, counted, _cluster(server)), certificates, counted)
+    api = _cluster(server)
+    indexed = None if server.index is False else api
+    if server.certs_mode == "managed" and api:
+        keeper = _keeper(server, api, counted)
+        serve(
+            server,
+            make_app(config, rules, counted, indexed, keeper),
+            Certificates(keeper.pair, counted, log, keeper.now),
+            counted,
+        )
+    serve(server, make_app(config, rules, counted, indexed), Certificates(pairs(server), counted, log), counted)
 
 
 def pairs(server: Server) -> Callable[[], Pair]:
@@ -54,8 +71,7 @@ def pairs(server: Server) -> Callable[[], Pair]:
 
 def _own(authority: Pair, names: Sequence[str]) -> Callable[[], Pair]:
     """Always a pair in the first two thirds of its life."""
-    addresses = [name for name in names if _is_address(name)]
-    others = [name for name in names if name not in addresses]
+    others, addresses = split(names)
     held: list[Pair] = []
 
     def pair() -> Pair:
@@ -67,18 +83,15 @@ def _own(authority: Pair, names: Sequence[str]) -> Callable[[], Pair]:
     return pair
 
 
-def _is_address(name: str) -> bool:
-    try:
-        ip_address(name)
-    except ValueError:
-        return False
-    return True
-
-
-def make_app(config: Config, rules: tuple[Rule, ...], counted: Metrics, api: Api | None) -> MakeApp:
+def make_app(
+    config: Config, rules: tuple[Rule, ...], counted: Metrics, api: Api | None, keeper: Keeper | None = None
+) -> MakeApp:
     """How the worker makes its application, once it is a process of its own: threads do not outlive a fork."""
 
     def made(gates: Gates) -> tuple[Wsgi, Mapping[str, Check]]:
+        if keeper:
+            keeper.start()
+        trusted: dict[str, Check] = {"trusted": keeper.trusted} if keeper else {}
         known = _listen(api, config, counted) if api else None
         parts = Parts(
             decode=decode,
@@ -91,22 +104,55 @@ def make_app(config: Config, rules: tuple[Rule, ...], counted: Metrics, api: Api
             limit=limit,
         )
         if known is None:
-            return create_app(parts), {}
-        return create_app(replace(parts, notify=known.notify)), {"index": known.synced}
+            return create_app(parts), trusted
+        return create_app(replace(parts, notify=known.notify)), {**trusted, "index": known.synced}
 
     return made
 
 
 def _cluster(server: Server) -> Api | None:
-    """The API server to ask; None where there is none, or the policy wants no index."""
-    if server.index is False:
+    """The API server to ask; None where there is none, or nothing to ask it."""
+    managed = server.certs_mode == "managed"
+    if server.index is False and not managed:
         return None
     from webhook.cluster import connect  # noqa: PLC0415 - kubernetes costs 20 MB; not where it is not used
 
     api = connect(server.kubeconfig or None)
-    if api is None and server.index:
-        raise BadConfig("server.index: there is no cluster to ask; name a kubeconfig")
+    if api is None and (server.index or managed):
+        key = "certs: managed certificates live in a cluster, and" if managed else "index:"
+        raise BadConfig(f"server.{key} there is no cluster to ask; name a kubeconfig")
     return api
+
+
+def _keeper(server: Server, api: Api, counted: Metrics) -> Keeper:
+    """Who keeps the managed certificate, not yet started."""
+    from webhook.cluster import Published, Where  # noqa: PLC0415 - as above
+
+    namespace = server.namespace or own_namespace()
+    where = Where(namespace, server.ca_secret, server.mutating_configuration, server.validating_configuration)
+    names = (*service_names(server.service, namespace, server.cluster_domain), *server.tls_names)
+    settings = Settings(names, terms(server), timedelta(seconds=server.certs_poll_seconds))
+    told = Told(logging.getLogger("certs").log)
+    rounds = Rounds(Published(api, where), settings, Clock(), random.random, told, counted.bundle_losses.inc)
+    keeper = Keeper(rounds, random.random)
+    watch_authority(counted, lambda: expires.timestamp() if (expires := keeper.authority_expiry()) else 0.0)
+    return keeper
+
+
+def terms(server: Server) -> Terms:
+    return Terms(
+        timedelta(seconds=server.leaf_seconds),
+        timedelta(seconds=server.ca_seconds),
+        timedelta(seconds=server.propagation_seconds),
+    )
+
+
+def own_namespace() -> str:
+    """The namespace of the Pod that we run in, else the one that the manifests make."""
+    try:
+        return _NAMESPACE.read_text(encoding="utf-8").strip() or "gangcheck"
+    except OSError:
+        return "gangcheck"
 
 
 class _Known(NamedTuple):

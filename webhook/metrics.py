@@ -48,6 +48,7 @@ class Metrics:
     cut: Counter
     certificate_expiry: Gauge
     certificate_failures: Counter
+    bundle_losses: Counter
 
 
 def metrics(known_rules: Iterable[str] = ()) -> Metrics:
@@ -113,6 +114,11 @@ def metrics(known_rules: Iterable[str] = ()) -> Metrics:
             "Certificates that could not be used; the last good one stayed.",
             registry=registry,
         ),
+        bundle_losses=Counter(
+            "gangcheck_ca_bundle_losses",
+            "Times that a webhook configuration was found without our authority, which was put back.",
+            registry=registry,
+        ),
     )
     for rule in known_rules:
         made.findings.labels(rule)
@@ -136,6 +142,15 @@ def watch_index(made: Metrics, size: Callable[[], int], age: Callable[[], float]
         "needs the index runs.",
         registry=made.registry,
     ).set_function(age)
+
+
+def watch_authority(made: Metrics, expires: Callable[[], float]) -> None:
+    """Show when the managed authority expires."""
+    Gauge(
+        "gangcheck_ca_expiry_timestamp_seconds",
+        "When the youngest managed authority expires, in seconds since 1970; 0 while there is none.",
+        registry=made.registry,
+    ).set_function(expires)
 
 
 def rendered(made: Metrics) -> bytes:

@@ -52,6 +52,43 @@ _FLAGS: Sequence[Callable[[Any], Any]] = (
         multiple=True,
         help="Name or address of the certificate that the server makes where none is given; several may be.",
     ),
+    _flag(
+        "server",
+        "certs",
+        "--certs",
+        metavar="embedded|managed|external",
+        help="Whose the certificate is: a throwaway one, one kept by the server and its Secret, or the files.",
+    ),
+    _flag("server", "namespace", "--namespace", metavar="NAME", help="Of our Service and Secret; the Pod's own."),
+    _flag("server", "service", "--service", metavar="NAME", help="Our Service."),
+    _flag("server", "clusterDomain", "--cluster-domain", metavar="NAME", help="The cluster's DNS domain."),
+    _flag("server", "caSecret", "--ca-secret", metavar="NAME", help="The Secret that holds the managed authorities."),
+    _flag(
+        "server",
+        "mutatingConfiguration",
+        "--mutating-configuration",
+        metavar="NAME",
+        help="The MutatingWebhookConfiguration whose caBundles are kept.",
+    ),
+    _flag(
+        "server",
+        "validatingConfiguration",
+        "--validating-configuration",
+        metavar="NAME",
+        help="The ValidatingWebhookConfiguration whose caBundles are kept.",
+    ),
+    _flag("server", "leafSeconds", "--leaf-seconds", type=int, help="How long a managed certificate lives."),
+    _flag("server", "caSeconds", "--ca-seconds", type=int, help="How long its authority lives."),
+    _flag(
+        "server",
+        "propagationSeconds",
+        "--propagation-seconds",
+        type=int,
+        help="How long every caBundle has carried an authority before it signs.",
+    ),
+    _flag(
+        "server", "certsPollSeconds", "--certs-poll-seconds", type=int, help="How often caBundles and Secret are read."
+    ),
     _flag("server", "caOut", "--ca-out", metavar="FILE", help="Write the certificate of the server's own CA here."),
     _flag("server", "threads", "--threads", type=int, help="Threads that answer reviews."),
     _flag("server", "maxInFlight", "--max-in-flight", type=int, help="Reviews at once; more are told to come back."),
@@ -105,8 +142,8 @@ def serve(
     """Answer the API server's admission reviews: /mutate, /validate and /validate/warn over TLS.
 
     Every option is a key of the policy file too (in brackets), and goes before what the file says. Without --tls-cert
-    the server makes a certificate of its own. Reviews are logged on stderr, one line each. SIGTERM ends it without a
-    failed review; SIGINT at once.
+    the server makes a certificate of its own: one for this run, or with --certs managed one that the cluster trusts.
+    Reviews are logged on stderr, one line each. SIGTERM ends it without a failed review; SIGINT at once.
     """
     from webhook.rules import all_rules
 
@@ -151,8 +188,9 @@ def configuration(
     for setting in stack:
         config = config._replace(stack=read_stack(read_setting(setting), config.stack))
     server = _over(config.server or service.Server(), service.SERVER, flags, "server")
-    if bool(server.tls_cert) != bool(server.tls_key):
-        raise BadConfig("a certificate and its key come together: --tls-cert and --tls-key")
+    wrong = service.contradiction(server)
+    if wrong:
+        raise BadConfig(f"server.{wrong[0]}: {wrong[1]}")
     return config._replace(
         select=select or config.select,
         ignore=ignore if select else (*config.ignore, *ignore),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import get_args, get_type_hints
+from typing import Literal, TypeAlias, get_args, get_type_hints
 
 from webhook.model import Path
 from webhook.review import Enforcement, VgpuEnv
 from webhook.settings import Reader, Table, Wrong, fields, flag, names, shown, text
+
+Certs: TypeAlias = Literal["embedded", "managed", "external"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,12 @@ class Server:
     server keeps an idle connection (apimachinery pkg/util/net/http.go), so that the client closes first.
     `index`: whether to keep an index of gangs; None means where there is a cluster to ask. `kubeconfig` is a file,
     empty for the Pod's own account or the usual places.
+
+    `certs`: embedded is a pair of its own that nobody trusts yet, external the files, managed a pair that is signed by
+    the authority in the Secret `ca_secret` and trusted in both configurations' caBundles (certs/plan.py), with the
+    Service's names and `tls_names`; None means external where files are given, else embedded. `namespace` is empty for
+    that of the Pod. A leaf lives for `leaf_seconds` and an authority for `ca_seconds`; it signs when every caBundle
+    has carried it for `propagation_seconds`; what is published is looked at every `certs_poll_seconds`.
     """
 
     listen: str = "127.0.0.1:8443"
@@ -38,6 +46,21 @@ class Server:
     keepalive_seconds: int = 120
     index: bool | None = None
     kubeconfig: str = ""
+    certs: Certs | None = None
+    namespace: str = ""
+    service: str = "gangcheck"
+    cluster_domain: str = "cluster.local"
+    ca_secret: str = "gangcheck-ca"  # noqa: S105 - a Secret's name
+    mutating_configuration: str = "zz-gangcheck"
+    validating_configuration: str = "gangcheck"
+    leaf_seconds: int = 7 * 86400
+    ca_seconds: int = 365 * 86400
+    propagation_seconds: int = 600
+    certs_poll_seconds: int = 10
+
+    @property
+    def certs_mode(self) -> Certs:
+        return self.certs or ("external" if self.tls_cert else "embedded")
 
 
 def server(value: object, path: Path) -> Server:
@@ -46,6 +69,23 @@ def server(value: object, path: Path) -> Server:
         given, lacking = ("tlsCert", "tlsKey") if made.tls_cert else ("tlsKey", "tlsCert")
         raise Wrong((*path, given), f"{lacking} is missing; a certificate and its key come together")
     return made
+
+
+def contradiction(server: Server) -> tuple[str, str] | None:
+    """The first key, and what is wrong with it, of settings that do not go together; None where all do."""
+    if bool(server.tls_cert) != bool(server.tls_key):
+        given, lacking = ("tlsCert", "tlsKey") if server.tls_cert else ("tlsKey", "tlsCert")
+        return given, f"{lacking} is missing; a certificate and its key come together: --tls-cert and --tls-key"
+    if server.certs_mode == "external" and not server.tls_cert:
+        return "certs", "external certificates are files; name them by --tls-cert and --tls-key"
+    if server.certs_mode != "external" and server.tls_cert:
+        return "certs", f"{server.certs} certificates are the server's own; leave --tls-cert and --tls-key out"
+    least = 3 * (server.leaf_seconds + server.propagation_seconds)
+    if server.ca_seconds < least:
+        return "caSeconds", f"wanted is {least} or more, three times leafSeconds and propagationSeconds together"
+    if server.certs_poll_seconds * 6 > server.leaf_seconds:
+        return "certsPollSeconds", f"wanted is {server.leaf_seconds // 6} or less, a sixth of leafSeconds"
+    return None
 
 
 def enforcement(value: object, path: Path) -> Enforcement:
@@ -85,8 +125,10 @@ def _number(least: int, most: int) -> Reader:
 
 
 def _one_of(kind: type, field: str) -> Reader:
-    allowed = get_args(get_type_hints(kind)[field])
+    return _among(get_args(get_type_hints(kind)[field]))
 
+
+def _among(allowed: tuple[object, ...]) -> Reader:
     def read(value: object, path: Path) -> object:
         if isinstance(value, bool) or value not in allowed:
             known = ", ".join(repr(item) if item == "" else str(item) for item in allowed)
@@ -94,6 +136,14 @@ def _one_of(kind: type, field: str) -> Reader:
         return value
 
     return read
+
+
+def _object_name(value: object, path: Path) -> str:
+    """A DNS name, as Kubernetes wants it of most objects."""
+    given = text(value, path)
+    if not re.fullmatch(r"(?=.{1,253}$)[a-z0-9]([-a-z0-9.]*[a-z0-9])?", given):
+        raise Wrong(path, f"wanted is a name in lower case (a-z, 0-9, - and .), and this is {shown(value)}")
+    return given
 
 
 def _some_names(value: object, path: Path) -> tuple[str, ...]:
@@ -117,6 +167,17 @@ SERVER: Table = {
     "keepaliveSeconds": ("keepalive_seconds", _number(1, 3600)),
     "index": ("index", flag),
     "kubeconfig": ("kubeconfig", text),
+    "certs": ("certs", _among(get_args(Certs))),
+    "namespace": ("namespace", _object_name),
+    "service": ("service", _object_name),
+    "clusterDomain": ("cluster_domain", _object_name),
+    "caSecret": ("ca_secret", _object_name),
+    "mutatingConfiguration": ("mutating_configuration", _object_name),
+    "validatingConfiguration": ("validating_configuration", _object_name),
+    "leafSeconds": ("leaf_seconds", _number(10, 90 * 86400)),
+    "caSeconds": ("ca_seconds", _number(30, 3650 * 86400)),
+    "propagationSeconds": ("propagation_seconds", _number(1, 86400)),
+    "certsPollSeconds": ("certs_poll_seconds", _number(1, 600)),
 }
 
 ADMISSION: Table = {

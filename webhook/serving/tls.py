@@ -5,6 +5,7 @@ gunicorn's own way makes a context for every connection (2 ms each) and may pair
 
 from __future__ import annotations
 
+import errno
 import os
 import ssl
 import tempfile
@@ -63,25 +64,34 @@ def _as_file(content: bytes) -> Iterator[str]:
 class Certificates:
     """The pair in use. `refresh` is called often and by one thread; `context` costs nothing."""
 
+    _context: ssl.SSLContext
+    _pair: Pair | None = None
+    _expiry = datetime.min.replace(tzinfo=UTC)
+
     def __init__(
         self,
-        read: Callable[[], Pair],
+        read: Callable[[], Pair | None],
         metrics: Metrics,
         log: Callable[[Mapping[str, object]], object],
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Raises BadConfig where the first pair cannot be used."""
+        """`read` gives the pair to use, None while there is none yet. Raises BadConfig where the first is no good."""
         self._read = read
         self._metrics = metrics
         self._log = log
         self._now = now
         self._refused = ""
         try:
-            self._use(read())
+            pair = read()
+            if pair is not None:
+                self._use(pair)
         except (OSError, ValueError) as error:
             raise BadConfig(f"the certificate cannot be used: {reason(error)}") from error
 
     def context(self) -> ssl.SSLContext:
+        """Raises ConnectionAbortedError while there is no pair: the connection is closed."""
+        if self._pair is None:
+            raise ConnectionAbortedError(errno.ECONNABORTED, "there is no certificate yet")
         return self._context
 
     def is_valid(self) -> bool:
@@ -91,7 +101,7 @@ class Certificates:
         """Take a new pair if there is one that can be used; the last good one stays otherwise. Never raises."""
         try:
             pair = self._read()
-            if pair != self._pair:
+            if pair is not None and pair != self._pair:
                 self._use(pair)
                 self._log({"event": "certificate", "level": "info", "expires": self._expiry.isoformat()})
             self._refused = ""
