@@ -1,0 +1,105 @@
+"""The other vendors' GenerateResourceRequests, as far as they are alike (pkg/device/*/device.go, v2.9.0 and v2.10.0).
+
+Not worked out: AWS Neuron and Enflame, which turn cores and memory into profiles, and the sizes that Ascend's templates
+round a request up to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from webhook.quantity import canonical
+from webhook.stack import Version
+from webhook.vgpu.asking import Ask, Asked
+from webhook.vgpu.reading import IGNORED, INT32, LARGEST, Fate, Reading, as_int32
+
+_ALL = 100
+
+
+class Traits(NamedTuple):
+    """How a vendor reads a request.
+
+    `unit` is MiB in one unit of memory, `cores` the percentage where none is asked for, `full` how many cores are all
+    of a card's. `total`: memory and cores are those of all cards together. `suffix`: with one, memory is in bytes.
+    `slices`: memory is rounded up to one of these MiB. `read` is False where it is not worked out.
+    """
+
+    unit: int = 1
+    cores: int = 0
+    full: int = 100
+    total: bool = False
+    suffix: bool = False
+    slices: tuple[int, ...] = ()
+    read: bool = True
+
+
+TRAITS: Mapping[str, Traits] = {
+    "amd": Traits(cores=100),
+    "awsneuron": Traits(read=False),
+    "cambricon": Traits(unit=256, cores=100),
+    "enflame": Traits(read=False),
+    "hygon": Traits(cores=100),
+    "iluvatar": Traits(unit=256),
+    "kunlun": Traits(slices=(24576, 49152, 98304)),
+    "metax": Traits(unit=1024, cores=100, suffix=True),
+    "mthreads": Traits(unit=512, full=16, total=True),
+}
+_PLAIN = Traits()
+
+
+def traits(vendor: str) -> Traits:
+    return TRAITS.get(vendor, _PLAIN)
+
+
+def read(asked: Asked, version: Version) -> Reading | None:
+    """What a release makes of a container that it counts; None where that is not worked out."""
+    own = traits(asked.vendor)
+    if not own.read:
+        return None
+    cards = asked.count.int64 if asked.count else None
+    if cards is None or not 0 <= cards < INT32:
+        return IGNORED
+    if cards == 0:
+        return Reading("none")
+    memory = _memory(asked, own, version)
+    if memory is None:
+        return None if asked.vendor == "ascend" else IGNORED
+    cores = _cores(asked, own, version, cards)
+    if memory == 0 or (own.total and cards > 1):  # Moore Threads' webhook gives several cards whole
+        return Reading("shared", cards, None, _ALL, cores)
+    booked = as_int32(memory) // (cards if own.total else 1)
+    fate: Fate = "pending" if booked > LARGEST else "shared" if booked > 0 else "unbooked"
+    return Reading(fate, cards, booked if booked > 0 else None, None, cores)
+
+
+def _cores(asked: Asked, own: Traits, version: Version, cards: int) -> int:
+    number = asked.cores.int64 if asked.cores and not _is_too_new(asked, version) else None
+    if number is None:
+        return own.cores
+    of_one = number // cards if own.total else number
+    return min(max(of_one * _ALL // own.full, 0), _ALL)
+
+
+def _is_too_new(asked: Asked, version: Version) -> bool:
+    """AMD's memory and cores are read from 2.10 on."""
+    return asked.vendor == "amd" and version < (2, 10)
+
+
+def _memory(asked: Asked, own: Traits, version: Version) -> int | None:
+    """MiB before the cast to 32 bits; None where the request is dropped, which 2.10 does for what does not fit."""
+    ask = asked.memory
+    if ask is None or _is_too_new(asked, version):
+        return 0
+    number = ask.int64
+    if number is None:
+        return None if version >= (2, 10) else 0
+    if own.slices:
+        return next((size for size in own.slices if number <= size), own.slices[-1]) if number else 0
+    mib = number // 2**20 if own.suffix and has_suffix(ask) else number * own.unit
+    return mib if version < (2, 10) or 0 <= mib < INT32 else None
+
+
+def has_suffix(ask: Ask) -> bool:
+    """Whether a quantity has a letter in it once the API server has written it: `1000` has, it becomes `1k`."""
+    return any(letter.isalpha() for letter in canonical(ask.value) or "")
