@@ -52,17 +52,22 @@ def heard(found: set[Found], wanted: set[Found], rule: str) -> set[Found]:
     return {item for item in found if item in wanted or item[1] == rule or item[2] != "info"}
 
 
-@pytest.mark.parametrize("rule", sorted(RULES))
-def test_bad_manifest_gets_a_finding_on_every_marked_line_and_on_no_other(rule: str) -> None:
-    path = FIXTURES / f"{rule}.bad.yaml"
+def files(ending: str) -> list[str]:
+    """The fixtures of this ending: one of each rule, and further ones, as for another stack (`x.old.bad.yaml`)."""
+    return sorted({f"{rule}{ending}" for rule in RULES} | {path.name for path in FIXTURES.glob(f"*{ending}")})
+
+
+@pytest.mark.parametrize("name", files(".bad.yaml"))
+def test_bad_manifest_gets_a_finding_on_every_marked_line_and_on_no_other(name: str) -> None:
+    path, rule = FIXTURES / name, name.partition(".")[0]
     wanted = expected(path)
     assert any(name == rule for _, name, _ in wanted), "the bad manifest marks no line for its own rule"
     assert heard(findings(path), wanted, rule) == wanted
 
 
-@pytest.mark.parametrize("rule", sorted(RULES))
-def test_a_rule_that_says_nothing_is_noticed(rule: str) -> None:
-    path = FIXTURES / f"{rule}.bad.yaml"
+@pytest.mark.parametrize("name", files(".bad.yaml"))
+def test_a_rule_that_says_nothing_is_noticed(name: str) -> None:
+    path, rule = FIXTURES / name, name.partition(".")[0]
     wanted = expected(path)
     muted = tuple(replace(each, check=silence) if each.name == rule else each for each in RULES.values())
     assert heard(findings(path, muted), wanted, rule) != wanted
@@ -72,9 +77,10 @@ def silence(subject: Subject, stack: Stack) -> tuple[Finding, ...]:
     return ()
 
 
-@pytest.mark.parametrize("rule", sorted(RULES))
-def test_good_manifest_is_clean_under_every_rule(rule: str) -> None:
-    loud = {item for item in findings(FIXTURES / f"{rule}.good.yaml") if item[2] != "info" or item[1] == rule}
+@pytest.mark.parametrize("name", files(".good.yaml"))
+def test_good_manifest_is_clean_under_every_rule(name: str) -> None:
+    rule = name.partition(".")[0]
+    loud = {item for item in findings(FIXTURES / name) if item[2] != "info" or item[1] == rule}
     assert loud == set()
 
 
