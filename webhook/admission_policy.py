@@ -88,7 +88,7 @@ def _variables() -> Terms:
         "key": f"{_quoted(GROUP_LABEL)} in object.metadata.annotations ? {' : '.join(map(_quoted, _KEYS))}",
         "written": "object.metadata.annotations[variables.key]",
         "label": _value(new, "labels", _quoted(GROUP_LABEL)),
-        "before": f"{old} != null && {was_wrong} ? {_value(old, 'annotations', 'variables.key')} : ''",
+        "before": f"request.operation == 'UPDATE' && {was_wrong} ? {_value(old, 'annotations', 'variables.key')} : ''",
     }
 
 
