@@ -13,7 +13,7 @@ _COUNTS_OWN_ONLY = (0, 31)
 """Before this scheduler-plugins release a Pod bound by any scheduler counted at Permit."""
 
 
-@rule(Gang, Severity.ERROR, evidence="seen")
+@rule(Gang, Severity.ERROR, evidence="seen", over=("gpu-other-scheduler",))
 def gang_split_over_schedulers(gang: Gang, stack: Stack) -> Iterator[Finding]:
     """Members of one gang go to different schedulers, so the gang never meets.
 

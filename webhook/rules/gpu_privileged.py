@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.hamikeys import opted_out
+from webhook.isolation import has_card
+from webhook.model import Container, Place, Pod
+from webhook.rule import Finding, Severity, rule
+from webhook.stack import Stack
+
+_REFUSES = (2, 10)
+
+
+@rule(Pod, Severity.ERROR, evidence="seen")
+def gpu_privileged(pod: Pod, stack: Stack) -> Iterator[Finding]:
+    """A privileged container stands in a Pod that asks for a GPU.
+
+    HAMi 2.10.0 refuses the whole Pod, init containers counted, whichever of its containers is the privileged one: `403
+    container agent is privileged` (pkg/scheduler/webhook.go:99-102, seen). An error where the stack says 2.10 or later.
+
+    Up to 2.9 the Pod is let in. A privileged container that asks for the GPU itself is left out of HAMi's webhook: no
+    schedulerName, no defaults (seen on 2.8.3 and 2.9.0: it stays on default-scheduler); one beside it changes nothing
+    there. Either way it sees all devices of the node, and of the cards that it was not given no limit holds it back
+    (HAMi's own SECURITY.md calls the sharing cooperative). So it is a warning.
+
+    Nothing is said of Pods that HAMi's webhook passes over: those of other schedulers (seen) and those with the label
+    hami.io/webhook: ignore. A running Pod is there already: a warning.
+    """
+    if not any(container.privileged for container in pod.containers):
+        return
+    if pod.finished or opted_out(pod) or not stack.wants_device(pod):
+        return
+    if stack.scheduler_of(pod) != stack.hami_scheduler:
+        return
+    refused = stack.hami is not None and stack.hami >= _REFUSES
+    for container in pod.containers:
+        if container.privileged and container.role != "ephemeral":
+            yield Finding(
+                Place(pod.ref, (*container.path, "securityContext", "privileged")),
+                _message(pod, container, stack),
+                fix=_fix(container, stack),
+                severity=None if refused and not pod.live else Severity.WARNING,
+            )
+
+
+def _message(pod: Pod, container: Container, stack: Stack) -> str:
+    who = f"container {container.name} of {pod} is privileged"
+    if stack.hami is not None and stack.hami >= _REFUSES:
+        return f"{who}, and the Pod asks for a GPU: HAMi's webhook refuses it whole"
+    before = _before(container, stack)
+    if stack.hami is not None:
+        return f"{who} in a Pod that asks for a GPU: {before}"
+    return f"{who} in a Pod that asks for a GPU: HAMi 2.10 refuses the Pod; up to 2.9 {before}"
+
+
+def _before(container: Container, stack: Stack) -> str:
+    unlimited = "it sees every card of the node, without a limit"
+    return f"HAMi's webhook skips it, and {unlimited}" if has_card(container, stack) else unlimited
+
+
+def _fix(container: Container, stack: Stack) -> str:
+    if has_card(container, stack):
+        return "remove privileged: true and add the single capability that it needs"
+    return f"remove privileged: true, or run {container.name} in a Pod that asks for no GPU"
