@@ -36,6 +36,14 @@ def said(result: Result) -> list[tuple[str, str, str]]:
     return sorted((item.finding.rule, str(item.severity), item.finding.message) for item in findings)
 
 
+def shown(result: Result) -> list[tuple[object, ...]]:
+    """What was found and where, without the numbers that a run gives to the documents that it reads."""
+    return [
+        (item.spot, item.severity, item.fingerprint, item.notes, item.finding.rule, item.finding.message)
+        for item in result.findings
+    ]
+
+
 def objects(path: Path) -> list[object]:
     """A fixture's objects as Kubernetes reads them."""
     chunks = cut([path.read_bytes()])
@@ -83,7 +91,7 @@ def test_the_order_of_paths_changes_nothing() -> None:
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.name)
 def test_leaving_out_what_cannot_concern_us_changes_no_finding(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert check(("a.yaml", text)).findings == check(("a.yaml", text), every=True).findings
+    assert shown(check(("a.yaml", text))) == shown(check(("a.yaml", text), every=True))
 
 
 PIECES = st.sampled_from(
@@ -101,7 +109,7 @@ PIECES = st.sampled_from(
 @given(st.lists(st.lists(PIECES, max_size=8), max_size=5))
 def test_leaving_out_changes_no_finding_of_any_text(documents: list[list[str]]) -> None:
     text = "\n---\n".join("\n".join(lines) for lines in documents)
-    assert check(("a.yaml", text)).findings == check(("a.yaml", text), every=True).findings
+    assert shown(check(("a.yaml", text))) == shown(check(("a.yaml", text), every=True))
 
 
 @settings(max_examples=200, deadline=None)

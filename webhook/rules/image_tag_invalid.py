@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.images.faults import fault
+from webhook.model import Place, Pod
+from webhook.parse.placeholders import templated
+from webhook.rule import Finding, Severity, rule
+from webhook.stack import Stack
+
+
+@rule(Pod, Severity.ERROR, evidence="read")
+def image_tag_invalid(pod: Pod, stack: Stack) -> Iterator[Finding]:
+    """A container's image is no reference that any registry takes: its Pod is placed and never starts.
+
+    The API server takes nearly any text as an image; the kubelet parses it by the grammar of distribution's reference
+    package and gives up with `InvalidImageName` (Kubernetes pkg/kubelet/images/image_manager.go). The Pod keeps its
+    GPUs, and its gang waits for it. Names are in lower case; a tag has letters, digits, `_`, `.` and `-`, 128 at most;
+    a sha256 digest has 64 hexadecimal digits.
+
+    The plus sign is the usual one: versions of distributions (`v1.34.1+k3s1`) are no tags. HAMi's chart derives the
+    tag of kube-scheduler from the cluster's version when none is set: 2.5 cuts it at the plus sign only, so that a tag
+    such as `v1.30.8-eks-7f9249a` is written well but does not exist; 2.6.0 and later keep `vX.Y.Z`.
+
+    Silent on text that stands in for an image (templates, `REGISTRY/app:TAG`, `ko://…`). Whether a registry holds the
+    image, nobody can see here.
+    """
+    if pod.live:
+        return
+    for container in pod.containers:
+        wrong = "" if templated(container.image) else fault(container.image)
+        if wrong:
+            yield Finding(
+                Place(pod.ref, (*container.path, "image")),
+                f"container {container.name} of {pod} has the image {container.image}, which has {wrong}: no registry "
+                "takes that",
+                fix=_fix(container.image),
+            )
+
+
+def _fix(image: str) -> str:
+    name, plus, _ = image.partition("+")
+    if plus and ":" in name.rpartition("/")[2]:
+        return f"use a tag that the registry has, such as {name.rpartition(':')[2]}"
+    return "write it as registry/name:tag, the name in lower case"
