@@ -6,6 +6,7 @@ import time
 import pytest
 from apiserver import (
     ControlPlane,
+    create,
     kubectl,
     listed,
     made,
@@ -85,6 +86,27 @@ def test_healthy_gang_of_64_is_warned_of_nothing(control: ControlPlane, namespac
     bound(control, *pods, timeout=60)
     verdicts = [review["verdict"] for review in gangcheck.reviews(namespace) if review["entry"] == "validate"]
     assert verdicts == ["allowed"] * 66
+
+
+@pytest.mark.e2e_slow
+def test_gang_of_64_whose_group_was_there_before(control: ControlPlane, namespace: str) -> None:
+    """Only its first member, before which there is no sign of any other, is told of those that are missing; those
+    that come while it grows are not, and when it has come to rest one short, the next one is."""
+    made(control, pod_group(namespace, "train", minMember=66))
+    time.sleep(6)
+    pods = [member(namespace, f"w-{n}", "train", scheduler="") for n in range(64)]
+    done = kubectl(
+        control, "apply", "--filename=-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": pods})
+    )
+    assert done.returncode == 0
+    told = [line for line in done.stderr.splitlines() if "below-min-member: " in line]
+    assert done.stderr.splitlines() == told
+    assert len(told) <= 2, told  # the second may be there before the watch has told of the first
+    time.sleep(6)
+    late, last = (member(namespace, name, "train", scheduler="") for name in ("late", "last"))
+    answers = [create(control, each) for each in (late, last)]
+    assert ["has 65 of 66 members so far" in "".join(answer.warnings) for answer in answers] == [True, False]
+    bound(control, *pods, late, last, timeout=60)
 
 
 def test_group_that_never_comes_is_mentioned(control: ControlPlane, namespace: str) -> None:

@@ -1,8 +1,12 @@
 """The gang index and the Events writer against a real API server, with no more rights than they need."""
 
+import base64
 import contextlib
+import http.client
+import json
 import os
 import signal
+import ssl
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +20,7 @@ import pytest
 from apiserver import ControlPlane, allow, as_user, create, delete, events, found, listed, made, named, patch, wait_for
 from kubernetes.config import incluster_config
 from objects import GROUP, SCHEDULER, member, pod, pod_group, template, workload
+from server import Server, prepare, serving
 
 from webhook.cluster import Api, Index, connect, start_index, start_notices
 from webhook.review import Known, Notice
@@ -261,6 +266,17 @@ def _ready(control: ControlPlane) -> bool:
         return False
 
 
+def _command(control: ControlPlane) -> list[str]:
+    """The API server's command line, to start it again."""
+    text = Path(f"/proc/{controlplane.pid(control, 'kube-apiserver')}/cmdline").read_bytes()
+    return [part.decode() for part in text.split(b"\0") if part]
+
+
+def _kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: not _alive(pid))
+
+
 def _alive(pid: int) -> bool:
     """Whether it runs: a child that has ended stays a zombie until its parent looks."""
     try:
@@ -276,7 +292,7 @@ def test_api_server_that_restarts_and_one_that_hangs(binaries: Path) -> None:
         pods = [member(namespace, f"w-{n}", "g", scheduler="nobody") for n in range(4)]
         made(control, *pods, pod_group(namespace, "g", minMember=4))
         server = controlplane.pid(control, "kube-apiserver")
-        command = [part.decode() for part in Path(f"/proc/{server}/cmdline").read_bytes().split(b"\0") if part]
+        command = _command(control)
         with indexed(control) as index:
             wait_for(counts(index, namespace, "g", 4, 4))
             os.kill(server, signal.SIGSTOP)
@@ -286,8 +302,7 @@ def test_api_server_that_restarts_and_one_that_hangs(binaries: Path) -> None:
             delete(control, pods[0])
             wait_for(counts(index, namespace, "g", 3, 4))
             lists = index.counts()["lists"]
-            os.kill(server, signal.SIGKILL)
-            wait_for(lambda: not _alive(server))
+            _kill(server)
             wait_for(lambda: index.counts().get("losses", 0) >= 2)
             assert counts(index, namespace, "g", 3, 4)()
             with _again(control, command, control.folder / "logs" / "kube-apiserver-again.log"):
@@ -297,3 +312,107 @@ def test_api_server_that_restarts_and_one_that_hangs(binaries: Path) -> None:
                 wait_for(counts(index, namespace, "h", 0, 2), 60)
                 assert index.counts()["lists"] - lists <= 4
                 index.stop()
+
+
+def _etcd(control: ControlPlane, path: str, body: apiserver.Object) -> apiserver.Object:
+    """One call to etcd's JSON gateway."""
+    line = Path(f"/proc/{controlplane.pid(control, 'etcd')}/cmdline").read_bytes().decode().split("\0")
+    (url,) = (part.partition("=")[2] for part in line if part.startswith("--listen-client-urls="))
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=10)
+    try:
+        connection.request("POST", path, json.dumps(body))
+        answer = connection.getresponse()
+        text = answer.read()
+    finally:
+        connection.close()
+    assert answer.status == http.client.OK, text
+    return dict(json.loads(text))
+
+
+def _compact(control: ControlPlane) -> None:
+    """etcd forgets all of its history up to now."""
+    revision = _etcd(control, "/v3/kv/range", {"key": base64.b64encode(b"/").decode()})["header"]["revision"]
+    _etcd(control, "/v3/kv/compaction", {"revision": revision, "physical": True})
+
+
+def _version(control: ControlPlane, path: str) -> str:
+    """The place in the history that a list of the resource would give now."""
+    return str(apiserver.request(control, "GET", path, limit="1").body["metadata"]["resourceVersion"])
+
+
+def _is_gone(control: ControlPlane, path: str, version: str) -> bool:
+    """Whether a watch from that place is answered with 410."""
+    query = {"watch": "true", "resourceVersion": version, "timeoutSeconds": "1"}
+    answer = apiserver.request(control, "GET", path, **query)
+    return http.client.GONE in {answer.status, answer.body.get("code"), answer.body.get("object", {}).get("code")}
+
+
+def _told(server: Server, thing: apiserver.Object) -> list[str]:
+    """The warnings of the server itself on a new Pod, asked as the API server would."""
+    meta = thing["metadata"]
+    asked = {
+        "uid": "u",
+        "kind": {"group": "", "version": "v1", "kind": "Pod"},
+        "resource": {"group": "", "version": "v1", "resource": "pods"},
+        "operation": "CREATE",
+        "namespace": meta["namespace"],
+        "name": meta["name"],
+        "object": thing,
+    }
+    body = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": asked})
+    context = ssl.create_default_context(cafile=str(server.pair.certificate))
+    connection = http.client.HTTPSConnection("127.0.0.1", server.port, context=context, timeout=10)
+    try:
+        connection.request("POST", "/validate?timeout=3s", body, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        assert answer.status == http.client.OK
+        return list(json.loads(answer.read())["response"].get("warnings", []))
+    finally:
+        connection.close()
+
+
+PLACES = ("/api/v1/pods", "/apis/scheduling.x-k8s.io/v1alpha1/podgroups")
+
+
+@pytest.mark.e2e_slow
+def test_server_whose_place_in_the_history_is_gone(binaries: Path, tmp_path: Path) -> None:
+    """While it hangs, the API server is restarted and etcd compacted, and the gang changes: the watches are refused
+    with 410, everything is listed again, and the index is right."""
+    with controlplane.running(binaries) as control:
+        namespace = apiserver.make_namespace(control)
+        pods = [member(namespace, f"w-{n}", "g", scheduler="nobody") for n in range(3)]
+        made(control, *pods, pod_group(namespace, "g", minMember=6))
+        command = _command(control)
+        with serving(prepare(control), tmp_path) as server:
+            next_one = member(namespace, "next", "g", scheduler="nobody")
+            wait_for(lambda: "has 4 of 6 members" in "".join(_told(server, next_one)))
+            with server.paused(), contextlib.ExitStack() as stack:
+                places = [_version(control, path) for path in PLACES]
+                made(control, named("v1", "ConfigMap", "later", namespace))  # no watch of ours hears of it
+                _kill(controlplane.pid(control, "kube-apiserver"))
+                stack.enter_context(_again(control, command, control.folder / "logs" / "kube-apiserver-again.log"))
+                delete(control, pods[0])
+                delete(control, pods[1])
+                made(control, *(member(namespace, f"v-{n}", "g", scheduler="nobody") for n in range(3)))
+                made(control, pod_group(namespace, "h", minMember=2))
+                patch(control, pod_group(namespace, "g"), {"spec": {"minMember": 7}})
+                _compact(control)
+                assert all(_is_gone(control, *place) for place in zip(PLACES, places, strict=True))
+                kept = stack.pop_all()
+            with kept:
+                wait_for(lambda: _index_size(server) == 6, 60, "4 Pods and 2 PodGroups")
+                wait_for(lambda: "has 5 of 7 members" in "".join(_told(server, next_one)))
+                lists = [line for line in _lines(server) if " listed" in line]
+                assert len(lists) >= 4, lists
+                server.stop()
+
+
+def _index_size(server: Server) -> int:
+    text = server.ask("/metrics")[1]
+    return int(
+        float(next(line.split()[1] for line in text.splitlines() if line.startswith("gangcheck_index_objects ")))
+    )
+
+
+def _lines(server: Server) -> list[str]:
+    return server.log.read_text(encoding="utf-8").splitlines()
