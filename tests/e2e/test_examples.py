@@ -1,0 +1,73 @@
+"""The examples are really scheduled: all members of a good gang are bound, by the real Coscheduling, with us asked."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import apiserver
+import pytest
+import yaml
+from apiserver import ControlPlane, Object, kubectl, listed, made, named, never, node_of, wait_for
+from objects import GROUP, SCHEDULER
+from server import Server
+
+EXAMPLES = Path(__file__).parents[2] / "manifests" / "examples"
+NAMESPACE = "research"
+BUILT_IN = ("gang-of-pods", "gang-of-a-job", "gang-of-a-statefulset", "mended-gang")
+
+
+@pytest.fixture
+def research(control: ControlPlane) -> Iterator[str]:
+    """The namespace that the examples name, anew for each of them."""
+    wait_for(lambda: not apiserver.get(control, named("v1", "Namespace", NAMESPACE)).ok, 30)
+    made(control, named("v1", "Namespace", NAMESPACE))
+    account = named("v1", "ServiceAccount", "default", NAMESPACE)
+    wait_for(lambda: apiserver.get(control, account).ok, what="the namespace's ServiceAccount")
+    yield NAMESPACE
+    apiserver.remove_namespace(control, NAMESPACE)
+
+
+def quorum(path: Path) -> int:
+    (group,) = (each for each in yaml.safe_load_all(path.read_text(encoding="utf-8")) if each["kind"] == "PodGroup")
+    return int(group["spec"]["minMember"])
+
+
+def members(control: ControlPlane, namespace: str) -> list[Object]:
+    return listed(control, "v1", "Pod", namespace, labelSelector=GROUP)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_good_gang_is_bound_whole(control: ControlPlane, gangcheck: Server, research: str, name: str) -> None:
+    path = EXAMPLES / f"{name}.yaml"
+    done = kubectl(control, "apply", "--server-side", "-f", str(path))
+    assert (done.returncode, done.stderr) == (0, "")
+    wanted = quorum(path)
+    pods = wait_for(lambda: found if len(found := members(control, research)) == wanted else None)
+    assert {pod["spec"]["schedulerName"] for pod in pods or ()} == {SCHEDULER}
+    for pod in pods or ():
+        wait_for(partial(node_of, control, pod), what=f"a node for {pod['metadata']['name']}")
+    reviews = gangcheck.reviews(research)
+    assert {review["verdict"] for review in reviews} <= {"allowed", "patched"}
+    assert sum(review["kind"] == "Pod" and review["entry"] == "validate" for review in reviews) >= wanted
+
+
+@pytest.mark.usefixtures("gangcheck")
+def test_gang_that_lacks_one_is_not_bound(control: ControlPlane, research: str) -> None:
+    """It is Coscheduling that binds them, and not some scheduler that takes Pods as they come."""
+    things = list(yaml.safe_load_all((EXAMPLES / "gang-of-pods.yaml").read_text(encoding="utf-8")))
+    made(control, *things[:-1])
+    pods = members(control, research)
+    assert len(pods) == quorum(EXAMPLES / "gang-of-pods.yaml") - 1
+    never(lambda: any(node_of(control, pod) for pod in pods), 3)
+    made(control, things[-1])
+    for pod in members(control, research):
+        wait_for(partial(node_of, control, pod))
+
+
+def test_broken_gang_is_refused_and_warned_of(control: ControlPlane, gangcheck: Server, research: str) -> None:
+    done = kubectl(control, "apply", "--server-side", "-f", str(EXAMPLES / "broken-gang.yaml"))
+    assert done.returncode != 0
+    assert "denied the request: pod-group-annotation: " in done.stderr
+    assert "Pod/llama-launcher names its gang 'llama-finetune' in an annotation" in done.stderr
+    assert "Warning: musl-image: use python:3.12-slim" in done.stderr
+    assert any(review["verdict"] == "denied" for review in gangcheck.reviews(research))
