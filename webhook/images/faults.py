@@ -22,6 +22,8 @@ def fault(image: str) -> str:
     only stands in for one (`REGISTRY/app:TAG`, `ko://…`)."""
     if not image.strip() or _STOOD_IN.search(image):
         return ""
+    if image.startswith("map["):
+        return "a mapping in it, which a template printed where a text belongs"
     if image != image.strip() or re.search(r"\s", image):
         return "a space in it"
     if "://" in image:

@@ -8,6 +8,8 @@ from webhook.parse.placeholders import templated
 from webhook.rule import Finding, Severity, rule
 from webhook.stack import Stack
 
+_LONGEST = 90
+
 
 @rule(Pod, Severity.ERROR, evidence="read")
 def image_tag_invalid(pod: Pod, stack: Stack) -> Iterator[Finding]:
@@ -22,6 +24,9 @@ def image_tag_invalid(pod: Pod, stack: Stack) -> Iterator[Finding]:
     tag of kube-scheduler from the cluster's version when none is set: 2.5 cuts it at the plus sign only, so that a tag
     such as `v1.30.8-eks-7f9249a` is written well but does not exist; 2.6.0 and later keep `vX.Y.Z`.
 
+    `map[…]` is a chart's value that was text once: HAMi's up to 2.6.1 wants `scheduler.kubeScheduler.image` as a text
+    and `imageTag` beside it, later ones a mapping with registry, repository and tag.
+
     Silent on text that stands in for an image (templates, `REGISTRY/app:TAG`, `ko://…`). Whether a registry holds the
     image, nobody can see here.
     """
@@ -32,13 +37,21 @@ def image_tag_invalid(pod: Pod, stack: Stack) -> Iterator[Finding]:
         if wrong:
             yield Finding(
                 Place(pod.ref, (*container.path, "image")),
-                f"container {container.name} of {pod} has the image {container.image}, which has {wrong}: no registry "
+                f"container {container.name} of {pod} has the image {_shown(container.image)}, which has {wrong}: no registry "
                 "takes that",
                 fix=_fix(container.image),
             )
 
 
+def _shown(image: str) -> str:
+    return image if len(image) <= _LONGEST else f"{image[:_LONGEST]}…"
+
+
 def _fix(image: str) -> str:
+    if image.startswith("map["):
+        return (
+            "give the chart a text there (HAMi's up to 2.6.1 wants scheduler.kubeScheduler.image and imageTag as texts)"
+        )
     name, plus, _ = image.partition("+")
     if plus and ":" in name.rpartition("/")[2]:
         return f"use a tag that the registry has, such as {name.rpartition(':')[2]}"

@@ -24,10 +24,10 @@ _ANY = frozenset({"CREATE", "UPDATE"})
 _UPDATE = frozenset({"UPDATE"})
 _BUSY = (
     _Busy("leases", "coordination.k8s.io", "leases", "Namespaced", _ANY),
-    _Busy("the status of Pods", "", "pods/status", "Namespaced", _UPDATE),
-    _Busy("the status of workloads", "apps", "deployments/status", "Namespaced", _UPDATE),
-    _Busy("the status of nodes", "", "nodes/status", "Cluster", _UPDATE),
-    _Busy("the binding of Pods", "", "pods/binding", "Namespaced", frozenset({"CREATE"})),
+    _Busy("bindings", "", "pods/binding", "Namespaced", frozenset({"CREATE"})),
+    _Busy("Pods' status", "", "pods/status", "Namespaced", _UPDATE),
+    _Busy("workloads' status", "apps", "deployments/status", "Namespaced", _UPDATE),
+    _Busy("nodes' status", "", "nodes/status", "Cluster", _UPDATE),
 )
 
 
@@ -56,8 +56,8 @@ def webhook_too_wide(configuration: HookConfiguration, stack: Stack) -> Iterator
             index, pattern = _widest(each)
             yield Finding(
                 configuration.field(hook, *each.path[len(hook.path) :], "resources", index),
-                f"{hook} is called for {pattern} of {_groups(each)}: that takes in {_listed(busy)}, which are written "
-                "all the time",
+                f"{hook} is called for {pattern} of {_groups(each)}, so for {_listed(busy)} too, which are written all "
+                "the time",
                 fix="name the resources that it judges (pods, deployments, jobs …), without subresources",
                 severity=Severity.INFO if opts_in(hook.namespaces) else None,
             )
