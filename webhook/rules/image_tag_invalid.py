@@ -37,8 +37,8 @@ def image_tag_invalid(pod: Pod, stack: Stack) -> Iterator[Finding]:
         if wrong:
             yield Finding(
                 Place(pod.ref, (*container.path, "image")),
-                f"container {container.name} of {pod} has the image {_shown(container.image)}, which has {wrong}: no registry "
-                "takes that",
+                f"container {container.name} of {pod} has the image {_shown(container.image)}, which has {wrong}: no "
+                "registry takes that",
                 fix=_fix(container.image),
             )
 
