@@ -9,6 +9,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from cryptography import x509
@@ -82,14 +83,18 @@ def _decoded(hook: Mapping[str, Any]) -> bytes:
 
 def _certificates(text: bytes) -> Iterable[Trusted]:
     """Go's own reader leaves out blocks that it cannot parse too (crypto/x509 AppendCertsFromPEM)."""
-    for pem in _BLOCK.findall(text):
-        try:
-            loaded = x509.load_pem_x509_certificate(pem)
-            subject = loaded.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
-            name = str(subject[0].value) if subject else loaded.subject.rfc4514_string()
-            yield Trusted(pem, fingerprint(pem), is_ours(loaded), name)
-        except ValueError:
-            continue
+    return filter(None, map(_parsed, _BLOCK.findall(text)))
+
+
+@lru_cache(maxsize=64)  # the same few certificates in every entry, at every look
+def _parsed(pem: bytes) -> Trusted | None:
+    try:
+        loaded = x509.load_pem_x509_certificate(pem)
+        subject = loaded.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+        name = str(subject[0].value) if subject else loaded.subject.rfc4514_string()
+        return Trusted(pem, fingerprint(pem), is_ours(loaded), name)
+    except ValueError:
+        return None
 
 
 def last_writer(configuration: Mapping[str, Any], own: str = "gangcheck") -> str:
