@@ -32,7 +32,9 @@ __all__ = [
     "has_suffix",
     "is_completed",
     "is_refused",
+    "readings",
     "requests",
+    "served",
     "shown",
     "totals",
     "traits",
@@ -49,18 +51,28 @@ class Effective(NamedTuple):
 
 def effective(container: Container, pod: Pod, stack: Stack) -> tuple[Effective, ...]:
     """What HAMi will read of a container of this Pod, for each family of cards that it asks for."""
-    return tuple(Effective(each, _readings(each, pod, stack)) for each in asked(container, stack) if each.device)
+    return tuple(Effective(each, readings(each, pod, stack)) for each in asked(container, stack) if each.device)
 
 
 def requests(pod: Pod, stack: Stack) -> Iterator[Effective]:
     """What HAMi will read of all containers of a Pod."""
+    return (Effective(each, readings(each, pod, stack)) for each in _asking(pod, stack))
+
+
+def served(pod: Pod, stack: Stack) -> Iterator[Asked]:
+    """The requests of a Pod that HAMi is to serve: none of a finished one, or of a scheduler with GPUs of its own."""
+    return iter(()) if pod.finished or stack.is_foreign(pod) else _asking(pod, stack)
+
+
+def _asking(pod: Pod, stack: Stack) -> Iterator[Asked]:
     names = stack.device_names
     for container in pod.containers:
         if not names.isdisjoint(container.limits) or not names.isdisjoint(container.requests):
-            yield from effective(container, pod, stack)
+            yield from (each for each in asked(container, stack) if each.device)
 
 
-def _readings(request: Asked, pod: Pod, stack: Stack) -> tuple[Reading, ...]:
+def readings(request: Asked, pod: Pod, stack: Stack) -> tuple[Reading, ...]:
+    """What the releases of HAMi make of a request, see Effective."""
     named: list[Reading] = []
     for reading, who in by_release(partial(_reading, request, pod, stack), stack):
         if reading is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
+from webhook.hamikeys import opted_out
 from webhook.model import DEFAULT_SCHEDULER, Container, Pod
 from webhook.stack import Stack, Version
 
@@ -26,7 +27,6 @@ LARGEST = 1024 * 1024
 """MiB: no card has a TiB of memory, not even scaled as HAMi may scale it; more is a mistake of units."""
 
 INT32 = 2**31
-WEBHOOK_LABEL = "hami.io/webhook"
 
 
 class Reading(NamedTuple):
@@ -93,7 +93,7 @@ def is_completed(pod: Pod, container: Container, version: Version, stack: Stack)
     2.7.0 to 2.8.3 skip every Pod that names a scheduler, HAMi's own too (pkg/scheduler/webhook.go:63-66, seen); init
     containers are gone over from 2.10 on, and up to 2.9 a privileged container is not (seen).
     """
-    if not stack.hami_webhook or pod.live or pod.labels.get(WEBHOOK_LABEL) == "ignore":
+    if not stack.hami_webhook or pod.live or opted_out(pod):
         return False
     if container.role == "ephemeral":
         return False

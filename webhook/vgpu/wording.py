@@ -1,0 +1,66 @@
+"""A reading in words, for messages, tables and audit annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from webhook.model import Pod
+from webhook.vgpu.asking import Asked
+from webhook.vgpu.reading import Reading
+
+_ALL = 100
+
+
+def named(request: Asked, pod: Pod) -> str:
+    """How messages name a container: `container main of Pod/train`."""
+    return f"container {request.container.name} of {pod}"
+
+
+def consequence(readings: Iterable[Reading]) -> str:
+    """What becomes of a request, release by release: "HAMi up to 2.9 sets no limit, HAMi from 2.10 sees no request"."""
+    return ", ".join(f"{reading.who} {fate(reading)}" for reading in readings)
+
+
+def fate(reading: Reading) -> str:
+    """What a release does with a request; the release's name goes before."""
+    texts = {
+        "exclusive": f"gives {amount(reading)}",
+        "shared": f"gives {amount(reading)}",
+        "unlimited": "books 0 MiB and sets no limit",
+        "unbooked": "books 0 MiB",
+        "ignored": "sees no GPU request",
+        "none": "gives no card",
+        "pending": f"looks for a card with {share(reading)} and finds none",
+        "denied": "denies the Pod",
+        "refused": "refuses the Pod",
+    }
+    return texts[reading.fate]
+
+
+def amount(reading: Reading) -> str:
+    """What a container gets, in short: `2 x 16384 MiB, 30 % of the cores`, `1 whole card`."""
+    if not reading.is_sound:
+        return "nothing"
+    if reading.fate == "exclusive" and reading.percent == _ALL:
+        return "1 whole card" if reading.cards == 1 else f"{reading.cards} whole cards"
+    cores = "alone on the card" if reading.fate == "exclusive" else f"{reading.cores} % of the cores"
+    return f"{reading.cards} x {share(reading)}{f', {cores}' if reading.cores else ''}"
+
+
+def share(reading: Reading) -> str:
+    """The memory of each card."""
+    return f"{reading.memory} MiB" if reading.memory is not None else f"{reading.percent} % of the memory"
+
+
+def brief(name: str, readings: tuple[Reading, ...]) -> Iterator[str]:
+    """A container in an audit annotation: `main=1x16384MiB`, of releases that differ each one."""
+    shown = dict.fromkeys(map(_brief, readings))
+    if shown:
+        yield f"{name}={'|'.join(shown)}"
+
+
+def _brief(reading: Reading) -> str:
+    if not reading.is_sound:
+        return reading.fate
+    memory = f"{reading.memory}MiB" if reading.memory is not None else f"{reading.percent}%"
+    return f"{reading.cards}x{memory}{f'x{reading.cores}%cores' if reading.cores else ''}"
