@@ -110,7 +110,7 @@ def _weigh(
     """The findings that deny, and those that are told; info and what is silenced is neither."""
     loud = [finding for finding in verdict.findings if _loudness(finding) >= Severity.WARNING]
     loud.sort(key=_order)
-    silenced = {finding for finding in loud if is_silenced(finding, case.arrival)}
+    silenced = [finding for finding in loud if is_silenced(finding, case.arrival)]  # an edit may hold what has no hash
     denying = [finding for finding in loud if mode == "enforce" and _may_deny(finding, case, enforcement)]
     if enforcement.suppressions_lift_denials:
         denying = [finding for finding in denying if finding not in silenced]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.isolation import CORE_POLICY, TASK_PRIORITY, VISIBLE, is_mutated, nvidia
+from webhook.isolation import CORE_POLICY, TASK_PRIORITY, VISIBLE, is_injected, is_mutated, nvidia
 from webhook.model import Container, Env, Place, Pod
 from webhook.rule import Edit, Finding, Related, Severity, rule
 from webhook.stack import Stack
@@ -36,7 +36,7 @@ def env_set_twice(pod: Pod, stack: Stack) -> Iterator[Finding]:
             entries = [entry for entry in container.env if entry.name == name]
             if len(entries) > 1:
                 yield _there_twice(pod, container, entries)
-            elif entries and is_mutated(pod, container, stack):
+            elif entries and is_mutated(pod, container, stack) and not is_injected(pod, container, name):
                 why = _added(container, name, stack)
                 if why:
                     yield _will_be_twice(pod, container, entries[0], why)
