@@ -14,7 +14,7 @@ from webhook.model import Container, Pod
 from webhook.stack import Stack, Version
 from webhook.vgpu import nvidia, others
 from webhook.vgpu.asking import Ask, Asked, asked, shown
-from webhook.vgpu.others import Traits, has_suffix, traits
+from webhook.vgpu.others import Traits, has_binary_suffix, has_suffix, traits
 from webhook.vgpu.reading import IGNORED, INT32, LARGEST, REFUSED, Fate, Reading, by_release, is_completed, is_counted
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "Traits",
     "asked",
     "effective",
+    "has_binary_suffix",
     "has_suffix",
     "is_completed",
     "is_refused",

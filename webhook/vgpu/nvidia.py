@@ -94,7 +94,7 @@ def _fitted(request: _Request) -> Reading:
     cards, memory, percent, cores = request
     sound: Fate = "exclusive" if cores == _ALL else "shared"
     if memory > 0:
-        return Reading("pending" if memory > LARGEST else sound, cards, memory, None, cores)
+        return Reading("pending" if memory >= LARGEST else sound, cards, memory, None, cores)
     if memory < 0 or percent == _UNSET or percent <= 0:
         return Reading("unlimited", cards, None, None, cores)
     return Reading("pending" if percent > _ALL else sound, cards, None, percent, cores)

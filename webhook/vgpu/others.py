@@ -69,7 +69,7 @@ def read(asked: Asked, version: Version) -> Reading | None:
     if memory == 0 or (own.total and cards > 1):  # Moore Threads' webhook gives several cards whole
         return Reading("shared", cards, None, _ALL, cores)
     booked = as_int32(memory) // (cards if own.total else 1)
-    fate: Fate = "pending" if booked > LARGEST else "shared" if booked > 0 else "unbooked"
+    fate: Fate = "pending" if booked >= LARGEST else "shared" if booked > 0 else "unbooked"
     return Reading(fate, cards, booked if booked > 0 else None, None, cores)
 
 
@@ -103,3 +103,10 @@ def _memory(asked: Asked, own: Traits, version: Version) -> int | None:
 def has_suffix(ask: Ask) -> bool:
     """Whether a quantity has a letter in it once the API server has written it: `1000` has, it becomes `1k`."""
     return any(letter.isalpha() for letter in canonical(ask.value) or "")
+
+
+def has_binary_suffix(ask: Ask) -> bool:
+    """Whether a quantity is written in Mi or more, which nobody does who counts anything but bytes; Ki is taken for a
+    number, 16Ki is 16384."""
+    text = canonical(ask.value) or ""
+    return text.endswith("i") and not text.endswith("Ki")

@@ -24,7 +24,7 @@ refused: the API server does.
 """
 
 LARGEST = 1024 * 1024
-"""MiB: no card has a TiB of memory, not even scaled as HAMi may scale it; more is a mistake of units."""
+"""MiB: no card has a TiB of memory, not even scaled as HAMi may scale it. That much is a mistake of units."""
 
 INT32 = 2**31
 

@@ -17,7 +17,7 @@ def named(request: Asked, pod: Pod) -> str:
 
 
 def consequence(readings: Iterable[Reading]) -> str:
-    """What becomes of a request, release by release: "HAMi up to 2.9 sets no limit, HAMi from 2.10 sees no request"."""
+    """What becomes of a request: "HAMi up to 2.9 reads no limit, HAMi from 2.10 ignores the request"."""
     return ", ".join(f"{reading.who} {fate(reading)}" for reading in readings)
 
 
@@ -26,9 +26,9 @@ def fate(reading: Reading) -> str:
     texts = {
         "exclusive": f"gives {amount(reading)}",
         "shared": f"gives {amount(reading)}",
-        "unlimited": "books 0 MiB and sets no limit",
+        "unlimited": "reads no limit",
         "unbooked": "books 0 MiB",
-        "ignored": "sees no GPU request",
+        "ignored": "ignores the request",
         "none": "gives no card",
         "pending": f"looks for a card with {share(reading)} and finds none",
         "denied": "denies the Pod",
