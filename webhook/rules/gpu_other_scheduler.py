@@ -30,10 +30,10 @@ def gpu_other_scheduler(pod: Pod, stack: Stack) -> Iterator[Finding]:
     `nvidia.com/priority`. Said only where one of these is missing and the stack says which HAMi there is.
 
     A name that nobody declared may be that of another installation of HAMi: low confidence, unless it is a slip of the
-    pen. Nothing is said of running Pods, of names that are still to be filled in, and of vendors whose names other
-    schedulers serve as well.
+    pen. Nothing is said of running Pods, of Pods that name no scheduler, of names that are still to be filled in, and
+    of vendors whose names other schedulers serve as well.
     """
-    if pod.live or pod.finished or templated(pod.scheduler):
+    if not pod.scheduler or pod.live or pod.finished or templated(pod.scheduler):
         return
     asked = _asked(pod, stack)
     scheduler = stack.scheduler_of(pod)
@@ -43,7 +43,7 @@ def gpu_other_scheduler(pod: Pod, stack: Stack) -> Iterator[Finding]:
         return
     if not asked or (scheduler == DEFAULT_SCHEDULER and opted_out(pod)):
         return
-    if stack.hami is not None and stack.hami < (2, 7) and pod.scheduler and stack.hami_webhook:
+    if stack.hami is not None and stack.hami < (2, 7) and stack.hami_webhook:
         return
     yield _unserved(pod, scheduler, asked, stack)
 
@@ -62,7 +62,7 @@ def _unserved(pod: Pod, scheduler: str, asked: str, stack: Stack) -> Finding:
     moved = stack.hami is None and stack.hami_webhook and scheduler != DEFAULT_SCHEDULER and not slip
     since, before = (" from 2.7 on", "; up to 2.6 its webhook moves the Pod") if moved else ("", "")
     return Finding(
-        place if pod.scheduler else pod.field(at="key"),
+        place,
         f"{pod} asks for {asked}, and its scheduler {scheduler} is none that HAMi serves{since}{before}",
         fix=f"write schedulerName: {stack.hami_scheduler}"
         + ("" if slip or known else f", or declare {scheduler} as hamiScheduler in the configuration"),
