@@ -95,7 +95,7 @@ def test_pods_that_no_podgroup_would_help_are_left_alone(change: str) -> None:
     for index in (known(0, None), known(1)):
         rules = answer(request(made), look_up=knows(index)).rules
         assert "pod-group-not-found" not in rules
-        assert change == "name" or rules == ()
+        assert change == "name" or rules == (("gpu-other-scheduler",) if change == "scheduler" else ())
 
 
 def test_a_changed_label_is_looked_up_too() -> None:

@@ -30,8 +30,8 @@ def gpu_other_scheduler(pod: Pod, stack: Stack) -> Iterator[Finding]:
     `nvidia.com/priority`. Said only where one of these is missing and the stack says which HAMi there is.
 
     A name that nobody declared may be that of another installation of HAMi: low confidence, unless it is a slip of the
-    pen. Nothing is said of running Pods, of Pods that name no scheduler, of names that are still to be filled in, and
-    of vendors whose names other schedulers serve as well.
+    pen. Nothing is said of running Pods, of names that are still to be filled in, and of vendors whose names other
+    schedulers serve as well; of default-scheduler only where the stack says that HAMi's webhook leaves it.
     """
     if not pod.scheduler or pod.live or pod.finished or templated(pod.scheduler):
         return
@@ -41,7 +41,7 @@ def gpu_other_scheduler(pod: Pod, stack: Stack) -> Iterator[Finding]:
         if pod.scheduler == scheduler and switches_webhook_off(stack):
             yield from _switched_off(pod, stack)
         return
-    if not asked or (scheduler == DEFAULT_SCHEDULER and opted_out(pod)):
+    if not asked or (scheduler == DEFAULT_SCHEDULER and (opted_out(pod) or stack.force_overwrite_default_scheduler)):
         return
     if stack.hami is not None and stack.hami < (2, 7) and stack.hami_webhook:
         return
