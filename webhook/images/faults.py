@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 _HOST = re.compile(
-    r"(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:\.|(?=[:/]|\Z)))+(?::[0-9]+)?|\[[a-fA-F0-9:]+\](?::[0-9]+)?"
+    r"(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*|\[[a-fA-F0-9:]+\])"
+    r"(?::[0-9]+)?"
 )
 _PART = re.compile(r"[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*")
 _TAG = re.compile(r"\w[\w.-]{0,127}", re.ASCII)
@@ -28,6 +29,8 @@ def fault(image: str) -> str:
         return "a space in it"
     if "://" in image:
         return f"{image.partition('://')[0]}:// before it, which no reference has"
+    if _IDENTIFIER.fullmatch(image):
+        return "64 hexadecimal digits alone, which are an identifier and no name"
     name, at, digest = image.partition("@")
     if at and (wrong := _digest_fault(digest)):
         return wrong
@@ -42,7 +45,9 @@ def _digest_fault(digest: str) -> str:
     wanted = _HEX_DIGITS.get(algorithm)
     if wanted and (len(code) != wanted or not re.fullmatch(r"[0-9a-f]*", code)):
         return f"a digest that is not {algorithm}: and {wanted} hexadecimal digits in lower case"
-    return "" if _DIGEST.fullmatch(digest) else "no digest behind its @"
+    if not _DIGEST.fullmatch(digest):
+        return "no digest behind its @"
+    return "" if wanted else f"a digest of {algorithm}, which is none of {', '.join(_HEX_DIGITS)}"
 
 
 def _tag_fault(tag: str) -> str:
@@ -58,10 +63,8 @@ def _name_fault(name: str) -> str:
     host, slash, path = name.partition("/")
     if not slash or not (re.search(r"[.:]", host) or host == "localhost" or host != host.lower()):
         host, path = "", name
-    if host and not _HOST.fullmatch(host):
+    if host and not _HOST.fullmatch(host) and not _PART.fullmatch(host):
         return f"a registry {host} that is no host"
-    if _IDENTIFIER.fullmatch(name):
-        return "a name of 64 hexadecimal digits, which is an identifier and no name"
     if path != path.lower():
         return f"upper case in its name {path}"
     wrong = next((part for part in path.split("/") if not _PART.fullmatch(part)), None)

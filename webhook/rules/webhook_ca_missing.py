@@ -10,15 +10,15 @@ _OWN = ".gangcheck.io"
 _SHOWN = 8
 
 
-@rule(HookSetting, Severity.WARNING, evidence="read", lint_only=True)
+@rule(HookSetting, Severity.WARNING, evidence="seen", lint_only=True)
 def webhook_ca_missing(setting: HookSetting, stack: Stack) -> Iterator[Finding]:
     """A webhook's caBundle is empty, expired or no certificate, and nothing fills it in: no call succeeds.
 
     The API server calls a webhook by TLS and trusts what `caBundle` holds: base64 of certificates in PEM. Without one
     it trusts the public authorities of its own host (API admissionregistration/v1 types.go), which never sign a name
     such as `policy.gpu.svc`. Every call then fails before the webhook sees it: with failurePolicy Fail all Pods that
-    match are refused, with Ignore the webhook is skipped in silence, and only a metric of the API server tells. A
-    bundle whose certificates have all expired, or that holds none, is as good as nothing; text that is no base64 is
+    match are refused, with Ignore the webhook is skipped in silence, and only a metric of the API server tells (seen).
+    A bundle whose certificates have all expired, or that holds none, is as good as nothing; text that is no base64 is
     refused.
 
     Silent where something of the input may fill it in: an annotation of cert-manager's CA injector or OpenShift's

@@ -12,12 +12,12 @@ _SYSTEM = "kube-system"
 _DONE = {"CREATE": "created", "UPDATE": "changed", "DELETE": "deleted"}
 
 
-@rule(HookSetting, Severity.ERROR, evidence="read", over=("webhook-guards-itself",), lint_only=True)
+@rule(HookSetting, Severity.ERROR, evidence="seen", over=("webhook-guards-itself",), lint_only=True)
 def webhook_fails_closed_everywhere(setting: HookSetting, stack: Stack) -> Iterator[Finding]:
     """A webhook that fails closed is called for the Pods of kube-system: when it is down, so is the cluster.
 
     With failurePolicy Fail, which is also what `admissionregistration.k8s.io/v1` takes where none is written, a
-    request is refused when the webhook gives no answer (apiserver
+    request is refused when the webhook gives no answer (seen; apiserver
     pkg/admission/plugin/webhook/mutating/dispatcher.go). DNS, the network, the node's own agents and the controllers
     stand in kube-system; a webhook that needs them to come up and is needed to make them leaves a cluster that cannot
     mend itself: every Pod that is lost stays lost. Providers call this unsafe, and outages of whole clusters are on

@@ -25,14 +25,14 @@ _Fault = tuple[Path, str, str]
 """Steps to the field, what is wrong with it, and the cure."""
 
 
-@rule(HookConfiguration, Severity.ERROR, evidence="read", lint_only=True)
+@rule(HookConfiguration, Severity.ERROR, evidence="seen", lint_only=True)
 def webhook_field_missing(configuration: HookConfiguration, stack: Stack) -> Iterator[Finding]:
     """A webhook lacks a field that admissionregistration.k8s.io/v1 wants, or has a value that it refuses.
 
     v1 has no defaults for what v1beta1 filled in: `sideEffects` must say None or NoneOnDryRun (Some and Unknown are
     gone), `admissionReviewVersions` must name v1 or v1beta1. The whole configuration is refused for one such webhook
-    (Kubernetes pkg/apis/admissionregistration/validation/validation.go), so none of its webhooks is ever called; under
-    a deployment tool that goes on after an error, nobody hears of it.
+    (seen; Kubernetes pkg/apis/admissionregistration/validation/validation.go), so none of its webhooks is ever called;
+    under a deployment tool that goes on after an error, nobody hears of it.
 
     Checked: both of these, the name (a domain of three parts or more, in lower case), `clientConfig` (a url or a
     service with namespace and name, not both), `failurePolicy`, `matchPolicy`, `reinvocationPolicy`, `timeoutSeconds`

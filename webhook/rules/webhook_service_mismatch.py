@@ -7,13 +7,13 @@ from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Stack
 
 
-@rule(HookSetting, Severity.WARNING, evidence="read", lint_only=True)
+@rule(HookSetting, Severity.WARNING, evidence="seen", lint_only=True)
 def webhook_service_mismatch(setting: HookSetting, stack: Stack) -> Iterator[Finding]:
     """A webhook calls a Service or a port that the input's Service does not offer.
 
     The API server looks the Service up by namespace and name and the port by its number, 443 where none is written;
     the container's own port plays no part. What is not there is an error before any connection: `service "x" not
-    found`, or `no service port 8443 found for service "x"` (apiserver pkg/util/proxy/proxy.go, findServicePort).
+    found`, or `no service port 8443 found for service "x"` (seen; apiserver pkg/util/proxy/proxy.go, findServicePort).
     failurePolicy then decides: with Fail the Pods are refused, with Ignore the webhook is skipped in silence.
 
     Judged against the Services of the input: the port where the very Service is there with ports; the namespace where
