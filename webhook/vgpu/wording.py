@@ -17,8 +17,9 @@ def named(request: Asked, pod: Pod) -> str:
 
 
 def consequence(readings: Iterable[Reading]) -> str:
-    """What becomes of a request: "HAMi up to 2.9 reads no limit, HAMi from 2.10 ignores the request"."""
-    return ", ".join(f"{reading.who} {fate(reading)}" for reading in readings)
+    """What becomes of a request: "HAMi up to 2.9 reads no limit, from 2.10 ignores the request"."""
+    told = [f"{reading.who} {fate(reading)}" for reading in readings]
+    return ", ".join([*told[:1], *(text.removeprefix("HAMi ") for text in told[1:])])
 
 
 def fate(reading: Reading) -> str:
@@ -30,7 +31,7 @@ def fate(reading: Reading) -> str:
         "unbooked": "books 0 MiB",
         "ignored": "ignores the request",
         "none": "gives no card",
-        "pending": f"looks for a card with {share(reading)} and finds none",
+        "pending": "never finds such a card",
         "denied": "denies the Pod",
         "refused": "refuses the Pod",
     }
@@ -41,8 +42,9 @@ def amount(reading: Reading) -> str:
     """What a container gets, in short: `2 x 16384 MiB, 30 % of the cores`, `1 whole card`."""
     if not reading.is_sound:
         return "nothing"
-    if reading.fate == "exclusive" and reading.percent == _ALL:
-        return "1 whole card" if reading.cards == 1 else f"{reading.cards} whole cards"
+    if reading.percent == _ALL and not 0 < reading.cores < _ALL:
+        kind, own = ("whole card", "") if reading.fate == "exclusive" else ("card", " with all of its memory")
+        return f"{reading.cards} {kind}{'s' if reading.cards > 1 else ''}{own}"
     cores = "alone on the card" if reading.fate == "exclusive" else f"{reading.cores} % of the cores"
     return f"{reading.cards} x {share(reading)}{f', {cores}' if reading.cores else ''}"
 
