@@ -477,10 +477,12 @@ class HookChain(NamedTuple):
 
 
 class RuntimeClassUse(NamedTuple):
-    """Pods that name a RuntimeClass which a whole installation does not have."""
+    """A RuntimeClass that a whole installation names and does not have. `settings` are the places where HAMi is told to
+    give it to every GPU Pod that names none, `pods` the Pods that name it themselves."""
 
     name: str
-    pods: tuple[Pod, ...]
+    pods: tuple[Pod, ...] = ()
+    settings: tuple[Place, ...] = ()
 
 
 class Object(NamedTuple):
@@ -725,7 +727,8 @@ class Access(NamedTuple):
     """A ServiceAccount that a scheduler or a PodGroup controller runs as, and all that the input says of its rights.
 
     `processes` run as it. `grants` are those of bindings that name it, or a group it is in; `others` those of every
-    other binding of the input. What the input does not say is unknown, unless `whole`.
+    other binding of the input. `configs` are what its schedulers read. What the input does not say is unknown, unless
+    `whole`.
     """
 
     namespace: str
@@ -734,10 +737,25 @@ class Access(NamedTuple):
     grants: tuple[Grant, ...] = ()
     others: tuple[Grant, ...] = ()
     whole: bool = False
+    configs: tuple[SchedulerConfig, ...] = ()
 
     def allows(self, group: str, resource: str, verb: str) -> bool:
         """Whether a grant that holds everywhere gives the verb: what schedulers watch, they watch in all namespaces."""
         return any(not each.namespace and each.allows(group, resource, verb) for each in self.grants)
+
+
+class GroupDefinition(NamedTuple):
+    """What the input says of the kind PodGroup: one CustomResourceDefinition of that plural, or that there is none.
+
+    `ref` is None where the input holds none of Coscheduling's group; `config` is the first configuration that enables
+    Coscheduling, None for none. `own` tells whether the input holds the CRD of Coscheduling's group, this or another.
+    """
+
+    ref: Ref | None
+    body: Mapping[str, object]
+    config: SchedulerConfig | None
+    own: bool
+    whole: bool = False
 
 
 class Suppression(NamedTuple):
@@ -778,6 +796,7 @@ Subject: TypeAlias = (
     | SchedulerConfig
     | Release
     | Access
+    | GroupDefinition
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from webhook.model import Access, Grant, Object, Permission, Process, Ref, dig
+from webhook.model import Access, Grant, Object, Permission, Process, Ref, SchedulerConfig, dig
 
 RBAC = "rbac.authorization.k8s.io"
 
@@ -21,7 +21,12 @@ permission here have none on anything outside Kubernetes' own API groups."""
 
 
 def accesses(
-    objects: Iterable[Object], running: Sequence[Process], default_namespace: str, *, whole: bool = False
+    objects: Iterable[Object],
+    running: Sequence[Process],
+    configs: Sequence[SchedulerConfig],
+    default_namespace: str,
+    *,
+    whole: bool = False,
 ) -> Iterator[Access]:
     """The access of every ServiceAccount that these processes run as."""
     rbac = [each for each in objects if each.ref.group == RBAC]
@@ -32,7 +37,8 @@ def accesses(
     for (namespace, name), found in accounts.items():
         own = tuple(each for each in grants if _names(each, namespace, name))
         others = tuple(each for each in grants if each not in own)
-        yield Access(namespace, name, tuple(found), own, others, whole)
+        read = tuple(each for each in configs if each.process in found)
+        yield Access(namespace, name, tuple(found), own, others, whole, read)
 
 
 def _grants(rbac: list[Object], default_namespace: str) -> Iterator[Grant]:

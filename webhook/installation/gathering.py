@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from webhook.installation import processes as run
 from webhook.installation.accesses import accesses
 from webhook.installation.configs import device_configs, scheduler_configs
+from webhook.installation.definitions import definitions
 from webhook.installation.releases import FolderOf, Parts, controllers, joined_configs, releases
 from webhook.installation.values import Given, given
 from webhook.model import DeviceConfig, Malformed, Object, Pod, Process, Ref, SchedulerConfig, Subject, Workload
@@ -42,7 +43,8 @@ def installations(
     configs = joined_configs(parts, folder_of)
     yield from configs
     yield from releases(parts, configs, folder_of, whole=whole)
-    yield from accesses(objects, _with_rights(schedulers, pods), namespace, whole=whole)
+    yield from accesses(objects, _with_rights(schedulers, pods), configs, namespace, whole=whole)
+    yield from definitions(objects, configs, whole=whole)
 
 
 def _with_rights(schedulers: Iterable[Process], pods: Iterable[Pod]) -> list[Process]:

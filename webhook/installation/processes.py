@@ -90,6 +90,18 @@ def is_kube_scheduler(each: Process) -> bool:
     return image_name(each.container.image) == "kube-scheduler"
 
 
+def brings_coscheduling(image: str) -> bool:
+    """Whether an image is scheduler-plugins' kube-scheduler, told by its repository."""
+    return "scheduler-plugins/kube-scheduler" in image
+
+
+def scheduler_minor(each: Process) -> int | None:
+    """The minor version of Kubernetes that a kube-scheduler was built of: 34 of the stock image's v1.34.1 and of
+    scheduler-plugins' v0.34.7 (scheduler-plugins README, "Compatibility Matrix"). None where the tag does not say."""
+    version = version_of(image_tag(each.container.image))
+    return version[1] if version and len(version) > 1 and version[0] in {0, 1} else None
+
+
 _EXTENDER_FLAGS = ("http-bind", "device-config-file", "scheduler-name", "node-lock-timeout", "node-lock-retry-timeout")
 
 

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from webhook.installation.processes import brings_coscheduling
+from webhook.installation.profiles import (
+    COSCHEDULING,
+    POINTS,
+    arguments,
+    coscheduling_entry,
+    coscheduling_points,
+    name_of,
+)
+from webhook.model import SchedulerConfig
+from webhook.rule import Finding, Related, Severity, rule
+from webhook.stack import Stack
+
+_WHY = {
+    "permit": "members are not held back until the gang is complete",
+    "reserve": "members that wait are not let go when one of them fails",
+    "preFilter": "members of a gang that is too small are tried one by one, and wait for the time-out",
+    "postFilter": "members go on waiting when one of them fits nowhere",
+}
+_LOUD = frozenset({"permit", "reserve"})
+"""Without these there is no gang; without the others it is slower (scheduler-plugins README, "Config")."""
+
+
+@rule(SchedulerConfig, Severity.ERROR, evidence="seen", lint_only=True)
+def coscheduling_not_enabled(config: SchedulerConfig, stack: Stack) -> Iterator[Finding]:
+    """The scheduler is made for gangs, but no profile of its configuration enables Coscheduling, or not everywhere.
+
+    HAMi's chart renders a profile without plugins, in all versions from 2.5 to 2.10, and has no value that would add
+    some (charts/hami/templates/scheduler/configmap.yaml): Coscheduling is written into the ConfigMap by hand, and the
+    next `helm upgrade` takes it out again. kube-scheduler then starts as if nothing were missing, and the members of
+    every gang are placed one by one. The same happens with a `pluginConfig` entry for Coscheduling alone: it starts,
+    and there is no gang (seen).
+
+    Coscheduling acts at five points. Without `permit` nothing holds a member back until the others have a place;
+    without `reserve` nobody lets the waiting ones go when one fails: both are errors (kubernetes' Permit and
+    Unreserve; scheduler-plugins v0.34.7 pkg/coscheduling/coscheduling.go). Without `preFilter` or `postFilter` gangs
+    work, but wait for time-outs where they could be told at once (info). It need not sort the queue: a gang of three
+    was placed without (seen).
+
+    What is said rests on what is there: an image of scheduler-plugins, or arguments for Coscheduling. A stock
+    kube-scheduler without Coscheduling is an installation without gangs, and nothing is wrong with it.
+    """
+    profiles = [(index, profile, coscheduling_points(profile)) for index, profile in config.profiles]
+    if any(points for _, _, points in profiles):
+        for index, profile, points in profiles:
+            yield from _gaps(config, index, profile, points)
+        return
+    configured = next(arguments(config), None)
+    if configured:
+        yield Finding(
+            config.place(*configured.path, "name"),
+            f"{COSCHEDULING} has arguments here, but no profile enables it: gangs are placed one by one, silently",
+            fix=_fix(),
+        )
+    elif config.profiles and config.process and brings_coscheduling(config.process.container.image):
+        index, profile = config.profiles[0]
+        yield Finding(
+            config.place("profiles", index),
+            f"{config.process.container.image} brings {COSCHEDULING}, but profile {name_of(profile)} does not enable "
+            "it: gangs are placed one by one, silently",
+            fix=f"{_fix()}; a `helm upgrade` of HAMi's chart takes it out again",
+            related=(Related(config.process.place("image"), "this image is made for gangs"),),
+        )
+
+
+def _fix() -> str:
+    return f"enable it: plugins.multiPoint.enabled: [{{name: {COSCHEDULING}}}], and disable PrioritySort at queueSort"
+
+
+def _gaps(
+    config: SchedulerConfig, index: int, profile: Mapping[str, object], points: tuple[str, ...]
+) -> Iterator[Finding]:
+    missing = [point for point in POINTS[1:] if point not in points] if points else []
+    if not missing:
+        return
+    loud = [point for point in missing if point in _LOUD]
+    said = loud or missing
+    yield Finding(
+        config.place("profiles", index, *coscheduling_entry(profile)),
+        f"{COSCHEDULING} is missing at {_listed(missing)} of profile {name_of(profile)}: "
+        + "; ".join(_WHY[point] for point in said),
+        fix=f"enable it once for all: plugins.multiPoint.enabled: [{{name: {COSCHEDULING}}}]",
+        severity=Severity.ERROR if loud else Severity.INFO,
+    )
+
+
+def _listed(points: list[str]) -> str:
+    return points[0] if len(points) == 1 else f"{', '.join(points[:-1])} and {points[-1]}"
