@@ -92,7 +92,7 @@ def is_kube_scheduler(each: Process) -> bool:
 
 def brings_coscheduling(image: str) -> bool:
     """Whether an image is scheduler-plugins' kube-scheduler, told by its repository."""
-    return "scheduler-plugins/kube-scheduler" in image
+    return image_name(image) == "kube-scheduler" and "scheduler-plugins/" in image
 
 
 def scheduler_minor(each: Process) -> int | None:
