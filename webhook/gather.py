@@ -83,14 +83,16 @@ def _installation(known: Sequence[Subject], folders: Sequence[str], *, whole: bo
         from webhook.installation import hooks
 
         yield from hooks.settings(known, folders=folders, whole=whole, now=now)
-    if whole:
-        from webhook.installation import hooks
-
-        yield from hooks.missing_runtime_classes(known)
+    parts: list[Subject] = []
     if any(_shows_installation(subject) for subject in known):
         from webhook.installation import gathering
 
-        yield from gathering.installations(known, folders=folders, whole=whole)
+        parts.extend(gathering.installations(known, folders=folders, whole=whole))
+        yield from parts
+    if whole:
+        from webhook.installation import runtimeclasses
+
+        yield from runtimeclasses.missing([*known, *parts])
 
 
 def _shows_installation(subject: Subject) -> bool:

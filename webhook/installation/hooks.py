@@ -14,8 +14,6 @@ from webhook.model import (
     Object,
     Pod,
     Ref,
-    RuntimeClass,
-    RuntimeClassUse,
     Service,
     Subject,
     Workload,
@@ -66,19 +64,6 @@ def settings(
         yield _setting(configuration, world, now)
     for together in _together(world):
         yield HookChain(tuple(together))
-
-
-def missing_runtime_classes(subjects: Sequence[Subject]) -> Iterator[RuntimeClassUse]:
-    """The RuntimeClasses that Pods name and that are not there; asked of a whole installation only."""
-    wanted: dict[str, list[Pod]] = {}
-    for subject in subjects:
-        if type(subject) is Pod and subject.runtime_class:
-            wanted.setdefault(subject.runtime_class, []).append(subject)
-    if not wanted:
-        return
-    there = {subject.ref.name for subject in subjects if type(subject) is RuntimeClass}
-    for name in sorted(wanted.keys() - there):
-        yield RuntimeClassUse(name, tuple(wanted[name]))
 
 
 def _sort(subjects: Iterable[Subject], folders: Sequence[str], *, whole: bool) -> _World:

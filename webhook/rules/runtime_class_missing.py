@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.model import RuntimeClassUse
+from webhook.model import Place, RuntimeClassUse
 from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Stack
 
@@ -20,11 +20,13 @@ def runtime_class_missing(use: RuntimeClassUse, stack: Stack) -> Iterator[Findin
 
     Said only of a whole installation (`--whole`), where what is absent does not exist.
     """
-    first, *others = use.pods
-    more = f", and so do {len(others)} more," if others else ""
+    places: list[Place] = [*use.settings, *(pod.field("runtimeClassName") for pod in use.pods)]
+    first, others = places[0], places[1:]
+    who = "HAMi is told to give every GPU Pod" if use.settings else f"{use.pods[0]} names"
+    more = f", and so do {len(others)} more," if others and not use.settings else ""
     yield Finding(
-        first.field("runtimeClassName"),
-        f"{first}{more or ''} names the RuntimeClass {use.name}, which is not there: the API server refuses its Pods",
+        first,
+        f"{who} the RuntimeClass {use.name}{more or ','} which is not there: the API server refuses these Pods",
         fix=f"add a RuntimeClass {use.name} whose handler the container runtime knows, or leave runtimeClassName out",
-        related=tuple(Related(pod.field("runtimeClassName"), f"{pod} names it too") for pod in others[:_SHOWN]),
+        related=tuple(Related(place, "it is named here too") for place in others[:_SHOWN]),
     )
