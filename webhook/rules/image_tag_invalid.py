@@ -3,16 +3,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.images.faults import fault
-from webhook.model import Place, Pod
+from webhook.model import Place, Pod, Release, Values
 from webhook.parse.placeholders import templated
 from webhook.rule import Finding, Severity, rule
 from webhook.stack import Stack
 
 _LONGEST = 90
+_TAGS = frozenset({"tag", "imageTag"})
 
 
-@rule(Pod, Severity.ERROR, evidence="read")
-def image_tag_invalid(pod: Pod, stack: Stack) -> Iterator[Finding]:
+@rule(Pod | Release, Severity.ERROR, evidence="read")
+def image_tag_invalid(subject: Pod | Release, stack: Stack) -> Iterator[Finding]:
     """A container's image is no reference that any registry takes: its Pod is placed and never starts.
 
     The API server takes nearly any text as an image; the kubelet parses it by the grammar of distribution's reference
@@ -30,16 +31,31 @@ def image_tag_invalid(pod: Pod, stack: Stack) -> Iterator[Finding]:
     Silent on text that stands in for an image (templates, `REGISTRY/app:TAG`, `ko://…`). Whether a registry holds the
     image, nobody can see here.
     """
-    if pod.live:
+    if isinstance(subject, Release):
+        yield from _of_values(subject.values) if subject.values else ()
         return
-    for container in pod.containers:
+    for container in () if subject.live else subject.containers:
         wrong = "" if templated(container.image) else fault(container.image)
         if wrong:
             yield Finding(
-                Place(pod.ref, (*container.path, "image")),
-                f"container {container.name} of {pod} has the image {_shown(container.image)}, which has {wrong}: no "
-                "registry takes that",
+                Place(subject.ref, (*container.path, "image")),
+                f"container {container.name} of {subject} has the image {_shown(container.image)}, which has {wrong}: "
+                "no registry takes that",
                 fix=_fix(container.image),
+            )
+
+
+def _of_values(values: Values) -> Iterator[Finding]:
+    """The tags of the images that the chart renders, wherever it has them."""
+    for keys, value in values.leaves():
+        if keys[-1] not in _TAGS or not isinstance(value, str) or not value or templated(value):
+            continue
+        wrong = fault(f"image:{value}")
+        if wrong:
+            yield Finding(
+                values.place(*keys),
+                f"{'.'.join(map(str, keys))} is {_shown(value)}: it has {wrong}, and no registry takes that",
+                fix=_fix(f"image:{value}"),
             )
 
 
