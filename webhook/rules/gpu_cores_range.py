@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from webhook.hamikeys import opted_out
 from webhook.model import Pod
 from webhook.rule import Finding, Severity, rule
 from webhook.stack import Stack
@@ -33,15 +34,15 @@ def gpu_cores_range(pod: Pod, stack: Stack) -> Iterator[Finding]:
     the scheduler sees no GPU request and the container starts without a card. The other vendors' parts add none, but
     for Enflame and AWS Neuron, which need no count.
 
-    Silent about 0, which is no limit on the cores, and about init containers of HAMi up to 2.9, which its webhook never
-    looks at (see gpu-init-container).
+    Silent about 0, which is no limit on the cores, about init containers (see gpu-init-container) and Pods that opt out
+    of HAMi's webhook (see gpu-webhook-opt-out).
     """
     for request in served(pod, stack):
         cores = request.cores
         if cores is not None and request.vendor in _IN_PERCENT and type(cores.number) is int and cores.number > _ALL:
             yield _too_many(pod, request, cores)
         if request.count is None and request.vendor not in _WITHOUT_COUNT and request.container.role == "app":
-            yield from _without_card(pod, stack, request)
+            yield from () if opted_out(pod) else _without_card(pod, stack, request)
 
 
 def _too_many(pod: Pod, request: Asked, cores: Ask) -> Finding:

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.model import Path, Place, Pod
+from webhook.quantity import canonical, quantity
+from webhook.rule import Edit, Finding, Related, Severity, rule
+from webhook.stack import Stack
+from webhook.vgpu import Ask, Asked, asked, is_refused, shown
+from webhook.vgpu.wording import named
+
+_MOST = 32
+"""Cards of the largest nodes; none is known with more."""
+
+
+@rule(Pod, Severity.ERROR, evidence="seen")
+def gpu_count_invalid(pod: Pod, stack: Stack) -> Iterator[Finding]:
+    """A GPU resource is a fraction, negative, not the same in requests and limits, or more cards than a node has.
+
+    To Kubernetes all of HAMi's names are extended resources, and the API server refuses a Pod, and a Deployment's or a
+    Job's template, that breaks their rules (seen on 1.35):
+
+    - whole numbers only: `Invalid value: "1500m": must be an integer`; 1.0 and 1000m are 1;
+    - none below 0: `must be greater than or equal to 0`;
+    - a limit must be there: `Limit must be set for non overcommitable resources`; a request alone will not do, and
+      HAMi's webhook reads limits only;
+    - request and limit must be equal: `must be equal to nvidia.com/gpu limit of 2`.
+
+    Templates of operators' kinds are taken as they are, and their Pods refused later.
+
+    The count is that of physical cards on one node, each of which HAMi shares: more than the node has is
+    `NodeInsufficientDevice` for ever, whatever deviceSplitCount says (HAMi pkg/scheduler/score.go:98-103, seen). How
+    many a node has no manifest tells; more than 32 is a warning.
+
+    0 asks for no card and is an info: HAMi takes it for a GPU Pod all the same (seen), and does not hide the cards from
+    the container, whose image may say `NVIDIA_VISIBLE_DEVICES=all`. Moore Threads' and Enflame's parts of the webhook
+    deny 0.
+    """
+    if pod.finished:
+        return
+    for container in pod.containers:
+        if stack.meanings.keys().isdisjoint(container.limits) and stack.meanings.keys().isdisjoint(container.requests):
+            continue
+        for request in asked(container, stack):
+            asks = (*request.device, request.priority) if request.priority else request.device
+            yield from (_refused(pod, request, ask) for ask in asks if ask.number is not None and is_refused(ask))
+            yield from _count(pod, stack, request)
+
+
+def _refused(pod: Pod, request: Asked, ask: Ask) -> Finding:
+    name, number = ask.name, ask.number or 0
+    if number < 0 or number % 1:
+        being = "negative" if number < 0 else "no whole number"
+        return Finding(
+            request.place(pod, ask),
+            f"{named(request, pod)}: {name} is {ask.text}, {being}; Kubernetes refuses it",
+            fix=f"write a whole number for {name}{', 0 or more' if number < 0 else ''}",
+        )
+    if ask.half == "requests":
+        return Finding(
+            request.place(pod, ask, "key"),
+            f"{named(request, pod)} requests {name}: {ask.text} without a limit; Kubernetes refuses it, and HAMi reads "
+            "limits",
+            fix=f"write {name} under limits",
+            edits=(_limit(pod, request, ask),),
+        )
+    other = request.container.requests[name]
+    return Finding(
+        request.place(pod, ask),
+        f"{named(request, pod)}: the limit of {name} is {ask.text} and its request {shown(other)}; Kubernetes wants "
+        "them equal",
+        fix=f"remove the request of {name}; the limit is the request",
+        related=(Related(Place(pod.ref, (*_resources(request), "requests", name)), "the request is here"),),
+    )
+
+
+def _resources(request: Asked) -> Path:
+    return (*request.container.path, "resources")
+
+
+def _limit(pod: Pod, request: Asked, ask: Ask) -> Edit:
+    """The limit that is missing, in a mapping of its own where there are no limits."""
+    path = (*_resources(request), "limits")
+    if request.container.limits:
+        return Edit("add", Place(pod.ref, (*path, ask.name)), ask.value)
+    return Edit("add", Place(pod.ref, path), {ask.name: ask.value})
+
+
+def _count(pod: Pod, stack: Stack, request: Asked) -> Iterator[Finding]:
+    ask = request.count
+    if ask is None or ask.number is None or is_refused(ask):
+        return
+    if ask.number > _MOST and not stack.is_foreign(pod):
+        yield Finding(
+            request.place(pod, ask),
+            f"{named(request, pod)} asks for {quantity(ask.value)} cards ({ask.name}: {canonical(ask.value)}), and one "
+            "node must have them all: the Pod waits for ever",
+            fix=f"write for {ask.name} how many physical cards of a node the container needs",
+            severity=Severity.WARNING,
+        )
+    elif ask.number == 0 and not stack.is_foreign(pod):
+        yield Finding(
+            request.place(pod, ask),
+            f"{named(request, pod)} asks for 0 cards; HAMi takes it for a GPU Pod all the same, and hides no card from "
+            "it",
+            fix=f"remove {ask.name}, or write 1 or more",
+            severity=Severity.INFO,
+        )
