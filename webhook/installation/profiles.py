@@ -73,14 +73,18 @@ def is_enabled(config: SchedulerConfig) -> bool:
     return any(coscheduling_points(profile) for _, profile in config.profiles)
 
 
-def arguments(config: SchedulerConfig, plugin: str = COSCHEDULING) -> Iterator[Arguments]:
-    """A plugin's arguments in every profile that gives some."""
-    for index, profile in config.profiles:
-        entries = profile.get("pluginConfig")
-        for at, entry in enumerate(entries if isinstance(entries, list) else ()):
-            args = dig(entry, "args")
-            if dig(entry, "name") == plugin and isinstance(args, Mapping):
-                yield Arguments(args, ("profiles", index, "pluginConfig", at))
+def arguments(config: SchedulerConfig) -> Iterator[Arguments]:
+    """Coscheduling's arguments in every profile that gives some."""
+    return (found for index, profile in config.profiles for found in arguments_in(index, profile))
+
+
+def arguments_in(index: int, profile: Mapping[str, object], plugin: str = COSCHEDULING) -> Iterator[Arguments]:
+    """A plugin's arguments in one profile, which is that of this index."""
+    entries = profile.get("pluginConfig")
+    for at, entry in enumerate(entries if isinstance(entries, list) else ()):
+        args = dig(entry, "args")
+        if dig(entry, "name") == plugin and isinstance(args, Mapping):
+            yield Arguments(args, ("profiles", index, "pluginConfig", at))
 
 
 def _standing(profile: Mapping[str, object], point: str, many: list[Plugin]) -> list[Plugin]:

@@ -2,10 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from webhook.installation.profiles import PRIORITY_SORT, Plugin, name_of, queue_sorts
+from webhook.installation.profiles import COSCHEDULING, PRIORITY_SORT, Plugin, arguments_in, name_of, queue_sorts
 from webhook.model import Path, SchedulerConfig
 from webhook.rule import Edit, Finding, Related, Severity, rule
 from webhook.stack import Stack
+
+_Profile = tuple[int, Mapping[str, object]]
+"""A profile with its index."""
 
 
 @rule(SchedulerConfig, Severity.ERROR, evidence="seen", lint_only=True)
@@ -23,21 +26,23 @@ def queue_sort_conflict(config: SchedulerConfig, stack: Stack) -> Iterator[Findi
 
     A second profile must have the very same `queueSort` block as the first, else the start ends with
     `profiles[1].plugins.queueSort: Invalid value: …: must be the same for all profiles` (seen; kubernetes v1.35.4
-    pkg/scheduler/apis/config/validation/validation.go validateCommonQueueSort), and the same plugin behind it.
+    pkg/scheduler/apis/config/validation/validation.go validateCommonQueueSort), the same plugin behind it (`different
+    queue sort plugins for profile`, seen) and the same arguments for that plugin: Coscheduling's
+    permitWaitingTimeSeconds cannot differ between profiles (`queueSort must be the same for all profiles`, seen).
 
     Silent for configurations older than v1beta3, which have no multiPoint.
     """
     if config.api_version.endswith(("v1beta1", "v1beta2")):
         return
-    first: Mapping[str, object] | None = None
+    first: tuple[int, Mapping[str, object]] | None = None
     for index, profile in config.profiles:
         found = queue_sorts(profile)
         if len(found) != 1:
             yield _wrong_number(config, index, profile, found)
         elif first is None:
-            first = profile
-        elif _block(first) != _block(profile) or queue_sorts(first)[0].name != found[0].name:
-            yield _different(config, first, (index, profile))
+            first = (index, profile)
+        else:
+            yield from _different(config, first, (index, profile))
 
 
 def _wrong_number(config: SchedulerConfig, index: int, profile: Mapping[str, object], found: list[Plugin]) -> Finding:
@@ -77,15 +82,34 @@ def _block(profile: Mapping[str, object]) -> object:
     return {key: value for key, value in block.items() if value} or None if isinstance(block, Mapping) else block
 
 
-def _different(
-    config: SchedulerConfig, first: Mapping[str, object], other: tuple[int, Mapping[str, object]]
-) -> Finding:
-    index, profile = other
-    one, two = name_of(first), name_of(profile)
-    return Finding(
-        config.place("profiles", index),
-        f"profiles {one} and {two} sort the queue differently: kube-scheduler does not start, since its profiles share "
-        "one queue",
-        fix=f"give {two} the same plugins.queueSort as {one}, and the same plugin at it",
-        related=(Related(config.place("profiles", config.profiles[0][0]), "this profile sorts otherwise"),),
-    )
+def _different(config: SchedulerConfig, first: _Profile, other: _Profile) -> Iterator[Finding]:
+    one, two = name_of(first[1]), name_of(other[1])
+    plugins = [queue_sorts(profile)[0].name for _, profile in (first, other)]
+    if _block(first[1]) != _block(other[1]) or plugins[0] != plugins[1]:
+        yield Finding(
+            config.place("profiles", other[0]),
+            f"profiles {one} and {two} sort the queue differently: kube-scheduler does not start, since its profiles "
+            "share one queue",
+            fix=f"give {two} the same plugins.queueSort as {one}, and the same plugin at it",
+            related=(Related(config.place("profiles", first[0]), "this profile sorts otherwise"),),
+        )
+    elif plugins[0] == COSCHEDULING and _args(first) != _args(other):
+        own = next(arguments_in(*other), None)
+        yield Finding(
+            config.place(*(own.path if own else ("profiles", other[0]))),
+            f"profiles {one} and {two} give {COSCHEDULING}, which sorts their one queue, different arguments: "
+            "kube-scheduler does not start",
+            fix=f"give {two} the same arguments for {COSCHEDULING} as {one}",
+            related=(Related(config.place("profiles", first[0]), "this profile has others"),),
+        )
+
+
+_DEFAULTS = {"permitWaitingTimeSeconds": 60, "podGroupBackoffSeconds": 0, "podGroupRejectPercentage": 10}
+"""scheduler-plugins v0.34.7 apis/config/v1/defaults.go."""
+
+
+def _args(profile: _Profile) -> Mapping[str, object]:
+    """Coscheduling's arguments with their defaults, as they are compared."""
+    own = next(arguments_in(*profile), None)
+    given = {key: value for key, value in own.body.items() if key in _DEFAULTS} if own else {}
+    return {**_DEFAULTS, **given}
