@@ -60,6 +60,7 @@ OPTIONS = (
     Options(reach=Reach(namespace="ops", service="gang", port=8443), excluded=(), failure_policy="Fail", events=False),
     Options(regime="warn-only"),
     Options(regime="strict"),
+    Options(repairs=True),
 )
 ALL = [found for options in OPTIONS for found in configurations(STACK, options)]
 
@@ -485,7 +486,8 @@ def judged(path: Path) -> Iterator[tuple[Object, str, Stack]]:
     subjects: list[Subject] = []
     for index, body in enumerate(documents):
         subjects.extend(parse(body, index, stack, written=lambda _: "").subjects)
-    for finding in evaluate([*subjects, *gather(subjects)], Policy(SPEAKING), stack).findings:
+    seen = [subject for subject in (*subjects, *gather(subjects)) if type(subject) in AT_ADMISSION]
+    for finding in evaluate(seen, Policy(SPEAKING), stack).findings:
         body = dig(documents[finding.place.ref.document], *finding.place.ref.prefix)
         assert isinstance(body, dict)
         yield body, finding.rule, stack
@@ -512,6 +514,27 @@ def test_kinds_that_rules_speak_of_are_registered() -> None:
     # PodGroups of other systems are theirs to check; cluster-wide kinds no namespace could exempt.
     assert {kind for _, kind in found} <= {"PodGroup", "ClusterTrainingRuntime", "ClusterWorkflowTemplate"}
     assert ("scheduling.x-k8s.io", "PodGroup") not in found
+
+
+@pytest.mark.parametrize(
+    ("spec", "reached"),
+    [
+        ({"minMember": 2, "minResources": {"cpu": "8", "nvidia.com/gpumem": "6k"}}, True),
+        ({"minMember": 2, "minResources": {"huawei.com/Ascend910B3-memory": "6k"}}, True),
+        ({"minMember": 2, "minResources": {"nvidia.com/gpu": "4"}}, False),
+        ({"minMember": 2, "minResources": {}}, False),
+        ({"minMember": 2}, False),
+        (None, False),
+    ],
+)
+def test_a_podgroup_that_has_something_to_mend_reaches_the_mutating_webhook(
+    spec: Object | None, *, reached: bool
+) -> None:
+    body = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "metadata": {"name": "g1"}}
+    if spec is not None:
+        body["spec"] = spec
+    assert reaches(body, configuration=configurations(STACK, Options(repairs=True))[0]) is reached
+    assert not reaches(body, configuration=MUTATING)
 
 
 @settings(max_examples=60, deadline=None)
