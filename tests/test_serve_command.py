@@ -60,7 +60,7 @@ SERVER = {
     "certsPollSeconds": 5,
 }
 ADMISSION = {"ownedPods": "warn", "suppressionsLiftDenials": True, "events": False}
-INJECT = {"taskPriority": 0, "coreUtilizationPolicy": "force", "hideGPUs": True}
+INJECT = {"taskPriority": 0, "coreUtilizationPolicy": "force", "hideGPUs": True, "stripMinResources": True}
 FULL = {"server": SERVER, "admission": ADMISSION, "inject": INJECT}
 
 Call = Callable[..., object]
@@ -112,7 +112,7 @@ def test_everything_that_can_be_said_to_the_server() -> None:
         5,
     )
     assert config.enforcement == Enforcement("warn", True, False)
-    assert config.env == VgpuEnv(0, "force", True)
+    assert config.env == VgpuEnv(0, "force", True, True)
     assert (host_of("[::1]:8443"), port_of("[::1]:8443"), host_of("x.test:1")) == ("::1", 8443, "x.test")
 
 

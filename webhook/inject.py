@@ -61,7 +61,7 @@ def operations(pod: Body, stack: Stack, env: VgpuEnv) -> tuple[Operation, ...]:
     for container, wanted in entries:
         found.extend(_append(container, wanted))
         names.extend(f"{container.name}/{name}" for name in wanted)
-    return (*found, *_note(pod, names)) if found else ()
+    return (*found, *note(pod, names)) if found else ()
 
 
 def checked(pod: Body, patch: tuple[Operation, ...]) -> tuple[Operation, ...]:
@@ -198,7 +198,7 @@ def _append(container: _Container, wanted: Mapping[str, str]) -> Iterator[Operat
         yield Operation("add", pointer((*at, "-")), {"name": name, "value": value})
 
 
-def _note(pod: Body, names: list[str]) -> Iterator[Operation]:
+def note(pod: Body, names: list[str]) -> Iterator[Operation]:
     """The annotation that names what was set, after what it names already."""
     path: Path = ()
     for step in ("metadata", "annotations"):

@@ -57,7 +57,7 @@ class Options:
 
     `excluded` are namespaces that never reach us, beside Kubernetes' own and ours: HAMi's. `failure_policy` is that
     of `/validate` alone; but for namespaces whose mode is strict nothing else may ever stop a Pod. With `events` a
-    review may leave an Event behind, though never on a dry run.
+    review may leave an Event behind, though never on a dry run. `repairs`: new PodGroups are mended too.
     """
 
     reach: Reach = field(default_factory=Reach)
@@ -67,6 +67,7 @@ class Options:
     mutate_seconds: int = 2
     validate_seconds: int = 3
     events: bool = True
+    repairs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def configurations(stack: Stack, options: Options = Options()) -> tuple[Configur
     families = _families(stack)
     validating = [_validate(family, door, options) for door in _doors(options) for family in families]
     return (
-        _configuration("MutatingWebhookConfiguration", MUTATING, [_mutate(families[0], options)]),
+        _configuration("MutatingWebhookConfiguration", MUTATING, _mutating(stack, families[0], options)),
         _configuration("ValidatingWebhookConfiguration", VALIDATING, validating),
     )
 
@@ -97,14 +98,20 @@ def _configuration(kind: str, name: str, webhooks: list[Configuration]) -> Confi
     }
 
 
-def _mutate(pods: _Family, options: Options) -> Configuration:
+def _mutating(stack: Stack, pods: _Family, options: Options) -> list[Configuration]:
     """Also in mode warn. What HAMi's opt-out covers, Pod or namespace, is not completed either (hami.md 2.1)."""
     opted_in = ("hami.io/webhook", "NotIn", "ignore")
+    inject = _mutate("inject", pods, options, _expression(*opted_in))
+    inject["objectSelector"] = {"matchExpressions": [_expression(*opted_in)]}
+    return [inject, _mutate("repair", _repaired(stack), options)] if options.repairs else [inject]
+
+
+def _mutate(name: str, family: _Family, options: Options, *namespaces: Configuration) -> Configuration:
     return {
-        **_webhook(f"inject.{DOMAIN}", pods, MUTATE, options),
+        **_webhook(f"{name}.{DOMAIN}", family, MUTATE, options),
         "failurePolicy": "Ignore",
-        "namespaceSelector": _namespaces(options, _expression(MODE, "NotIn", "off"), _expression(*opted_in)),
-        "objectSelector": {"matchExpressions": [_expression(*opted_in)]},
+        "namespaceSelector": _namespaces(options, _expression(MODE, "NotIn", "off"), *namespaces),
+        "objectSelector": {},
         "reinvocationPolicy": "IfNeeded",
         "sideEffects": "None",
         "timeoutSeconds": options.mutate_seconds,
@@ -211,6 +218,13 @@ def _families(stack: Stack) -> tuple[_Family, ...]:
         _Family("podgroups", [_rule(GROUP_API, ("podgroups",), _BOTH)], {"changed": _changed()}),
         _Family("operators", _operator_rules(), {"changed": _changed()}),
     )
+
+
+def _repaired(stack: Stack) -> _Family:
+    """New PodGroups that ask for what no node advertises."""
+    names = ", ".join(f"'{name}'" for name in sorted(stack.annotated_names))
+    asks = f"{_has(('spec', 'minResources'))} && object.spec.minResources.exists(name, name in [{names}])"
+    return _Family("podgroups", [_rule(GROUP_API, ("podgroups",), _CREATE)], {"asks-for-the-unadvertised": asks})
 
 
 def _rule(group: str, resources: Iterable[str], operations: Sequence[str], version: str = "*") -> Configuration:

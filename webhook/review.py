@@ -122,9 +122,11 @@ class Enforcement:
 class VgpuEnv:
     """What the mutator injects beside schedulerName. `priority` is the default of CUDA_TASK_PRIORITY (libvgpu's
     own is 1); `core_policy` is GPU_CORE_UTILIZATION_POLICY, empty for none; `hide_gpus` sets
-    NVIDIA_VISIBLE_DEVICES=none on containers of a GPU Pod that ask for no GPU.
+    NVIDIA_VISIBLE_DEVICES=none on containers of a GPU Pod that ask for no GPU. `strip_min_resources` is about
+    PodGroups: whether a new one loses the names in minResources that no node advertises.
     """
 
     priority: Literal[0, 1] = 1
     core_policy: Literal["", "default", "force", "disable"] = ""
     hide_gpus: bool = False
+    strip_min_resources: bool = False

@@ -39,6 +39,13 @@ def _flag(section: str, key: str, *names: str, **options: Any) -> Callable[[Any]
     return click.option(*names, f"{section}__{key}", help=help_text, default=None, **options)
 
 
+_STRIP = _flag(
+    "inject",
+    "stripMinResources",
+    "--strip-min-resources/--keep-min-resources",
+    help="Take what no node advertises (gpumem, gpucores …) out of a new PodGroup's minResources.",
+)
+
 _FLAGS: Sequence[Callable[[Any], Any]] = (
     _flag("server", "listen", "--listen", metavar="ADDRESS:PORT", help="Where the webhooks are, over TLS."),
     _flag("server", "probes", "--probes", metavar="ADDRESS:PORT", help="Where /healthz, /readyz and /metrics are."),
@@ -114,6 +121,7 @@ _FLAGS: Sequence[Callable[[Any], Any]] = (
         help="GPU_CORE_UTILIZATION_POLICY: default, force or disable.",
     ),
     _flag("inject", "hideGPUs", "--hide-gpus/--no-hide-gpus", help="Hide GPUs from containers that ask for none."),
+    _STRIP,
 )
 
 
@@ -268,6 +276,7 @@ def _over(value: V, table: Table, flags: Mapping[str, object], section: str) -> 
     help="warn-only: nothing is ever denied. strict: namespaces may choose the mode strict, which lets nothing "
     "through without a verdict.",
 )
+@_STRIP
 @click.option(
     "--admission-policy",
     is_flag=True,
@@ -285,6 +294,7 @@ def registration(
     port: int,
     url: str,
     regime: Regime,
+    inject__stripMinResources: bool | None,  # noqa: N803 - section and key of the policy file
     admission_policy: bool,
 ) -> int:
     """Print the MutatingWebhookConfiguration and the ValidatingWebhookConfiguration that fit the stack, as YAML.
@@ -300,10 +310,12 @@ def registration(
     from webhook.review import Enforcement
     from webhook.rules import all_rules
 
-    config = configuration(config_file, all_rules(), {}, stack=stack)
+    flags = {"inject.stripMinResources": inject__stripMinResources}
+    config = configuration(config_file, all_rules(), flags, stack=stack)
     enforcement = config.enforcement or Enforcement()
     reach = Reach(url, namespace, service, port, sources.read_text(ca_file).encode() if ca_file else b"")
-    options = Options(reach, excluded, failure_policy, regime, events=enforcement.events)
+    repairs = config.env is not None and config.env.strip_min_resources
+    options = Options(reach, excluded, failure_policy, regime, events=enforcement.events, repairs=repairs)
     if admission_policy:
         from webhook.admission_policy import admission_policy as standing_in
 

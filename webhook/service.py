@@ -190,4 +190,5 @@ INJECT: Table = {
     "taskPriority": ("priority", _one_of(VgpuEnv, "priority")),
     "coreUtilizationPolicy": ("core_policy", _one_of(VgpuEnv, "core_policy")),
     "hideGPUs": ("hide_gpus", flag),
+    "stripMinResources": ("strip_min_resources", flag),
 }
