@@ -101,7 +101,7 @@ ANSWERS: tuple[Message, ...] = (
         source="seen with JobSet 0.10.1",
     ),
     Message(
-        "runtime-class-missing",
+        "runtime-class-unknown",
         ('pod rejected: RuntimeClass "{runtime_class}" not found', 'RuntimeClass "{runtime_class}" not found'),
         _API,
         "HAMi's webhook wrote runtimeClassName {runtime_class} into the Pod (devicePlugin.runtimeClassName), and there "
@@ -312,7 +312,6 @@ ANSWERS: tuple[Message, ...] = (
         (
             'spec.minMember in body must be of type integer: "{given}"',
             "spec.minMember in body must be of type integer",
-            "spec.minMember: Invalid value",
         ),
         f"{_API} (422)",
         "minMember must be a whole number without quotes.",

@@ -43,7 +43,8 @@ EXTENDER: tuple[Message, ...] = (
         _BINDING,
         "HAMi binds one GPU Pod at a time on a node: another Pod holds the annotation hami.io/mutex.lock of {node} "
         "until the device plugin has handed its cards out, mostly some milliseconds. This Pod was not retried there: "
-        "it carries no group label that HAMi reads, or the retry is off, and comes back after kube-scheduler's back-off.",
+        "it carries no group label that HAMi reads, or the retry is off, and comes back after kube-scheduler's "
+        "back-off.",
         (
             POD_LABELS,
             EXTENDER_FLAGS,
@@ -184,7 +185,10 @@ EXTENDER: tuple[Message, ...] = (
     ),
     Message(
         "lock-shutdown",
-        ("scheduler shutting down while waiting for node lock",),
+        (
+            "scheduler shutting down while waiting for node lock: node lock contention",
+            "scheduler shutting down while waiting for node lock",
+        ),
         _BINDING,
         "The extender was stopped while the Pod waited for a node's lock; it is tried again.",
         (EVENTS,),

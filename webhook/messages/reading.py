@@ -7,9 +7,9 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_QUOTED = re.compile(r'\\+"')
-_ENDS = re.compile(r"\\+n")
-_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
+_QUOTED = re.compile(r'\\{1,15}"')  # bounded: a text of backslashes must not cost its square
+_ENDS = re.compile(r"\\{1,15}n")
+_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufeff]")
 _CURLY = str.maketrans("\u201c\u201d\u2018\u2019", "\"\"''")
 
 

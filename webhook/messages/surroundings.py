@@ -48,7 +48,7 @@ def described(text: Text) -> list[tuple[int, Mapping[str, str]]]:
         elif field and field[1] == "Namespace":
             sections[-1][1]["namespace"] = field[2]
         elif line.startswith("Node:"):  # a Pod has one, though perhaps `<none>`
-            sections[-1][1] |= {"pod": name, "node": field[2]} if field else {"pod": name}
+            sections[-1][1].update({"pod": name, "node": field[2]} if field else {"pod": name})
         elif label and line.startswith(("Labels:", "scheduling")):
             sections[-1][1]["group"] = label["group"]
     return list(sections)
