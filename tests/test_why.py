@@ -487,10 +487,10 @@ def test_command_on_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
         def isatty(self) -> bool:
             return True
 
-    monkeypatch.setattr(why_command.sys, "stdin", Terminal())
+    monkeypatch.setattr(sys, "stdin", Terminal())
     with pytest.raises(click.UsageError, match="give the message in quotes, or pipe"):
         why_command._stdin()
-    monkeypatch.setattr(why_command.sys, "stdin", None)
+    monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(click.UsageError, match="stdin is closed"):
         why_command._stdin()
     assert sys.stdin is None
