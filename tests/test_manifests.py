@@ -50,14 +50,24 @@ def the(path: Path) -> Object:
     return dict(found)
 
 
+def webhooks(path: Path) -> list[Object]:
+    """The webhooks of a configuration, or of the patch that gives a configuration others."""
+    (found,) = yaml.safe_load_all(path.read_text(encoding="utf-8"))
+    return list(found[0]["value"] if isinstance(found, list) else found["webhooks"])
+
+
 def kustomizations() -> list[Path]:
     return sorted(path.parent for path in MANIFESTS.glob("*/**/kustomization.yaml"))
 
 
+PATCHES = {OVERLAYS / name / "validatingwebhookconfiguration.yaml" for name in ("warn-only", "strict")}
+"""Files that are lists of operations and no objects."""
+
+
 def objects() -> list[Path]:
-    """Every manifest but the kustomizations and the examples."""
-    roots = (BASE, COMPONENTS, OVERLAYS)
-    return sorted(path for root in roots for path in root.rglob("*.yaml") if path.name != "kustomization.yaml")
+    """Every manifest but the kustomizations, the patches and the examples."""
+    found = {path for root in (BASE, COMPONENTS, OVERLAYS) for path in root.rglob("*.yaml")}
+    return sorted(path for path in found - PATCHES if path.name != "kustomization.yaml")
 
 
 def policy() -> Config:
@@ -79,8 +89,8 @@ class Dumper(yaml.SafeDumper):
 
 
 def made(command: str, thing: Configuration, *, replaces: bool = False) -> str:
-    """The text of a generated file. `replaces`: it takes the place of the base's object of that name."""
-    body = {"$patch": "replace", **thing} if replaces else thing
+    """The text of a generated file. `replaces`: it is a patch that puts these webhooks in the place of the base's."""
+    body = [{"op": "replace", "path": "/webhooks", "value": thing["webhooks"]}] if replaces else thing
     return HEADER.format(command) + yaml.dump(body, Dumper=Dumper, sort_keys=False, width=110)
 
 
@@ -120,8 +130,11 @@ def test_the_command_in_a_generated_files_header_prints_it(path: Path, tmp_path:
     words = re.findall(r"`gangcheck ([^`]*)`", path.read_text(encoding="utf-8"))[0].split()
     command = [sys.executable, "-m", "webhook", *words, "--config", str(policy_file)]
     printed = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True).stdout
-    thing = {key: value for key, value in the(path).items() if key != "$patch"}
-    assert thing in list(yaml.safe_load_all(printed))
+    things = list(yaml.safe_load_all(printed))
+    if path in PATCHES:
+        assert webhooks(path) in [thing["webhooks"] for thing in things]
+    else:
+        assert the(path) in things
 
 
 # Form.
@@ -325,11 +338,11 @@ MODES = (None, "enforce", "warn", "off", "strict", "Strict", "")
 FILES = sorted(path for path in generated() if path.name == "validatingwebhookconfiguration.yaml")
 
 
-def called(configuration: Configuration, mode: str | None, group: str, resource: str, operation: str) -> list[Object]:
+def called(entries: list[Object], mode: str | None, group: str, resource: str, operation: str) -> list[Object]:
     labels = {"kubernetes.io/metadata.name": "team-a", **({} if mode is None else {"gangcheck.io/mode": mode})}
     return [
         entry
-        for entry in configuration["webhooks"]
+        for entry in entries
         if selects(entry["namespaceSelector"], labels)
         and any(
             group in rule["apiGroups"] and resource in rule["resources"] and operation in rule["operations"]
@@ -338,10 +351,10 @@ def called(configuration: Configuration, mode: str | None, group: str, resource:
     ]
 
 
-def asked(configuration: Configuration) -> set[tuple[str, str, str]]:
+def asked(entries: list[Object]) -> set[tuple[str, str, str]]:
     return {
         (group, resource, operation)
-        for entry in configuration["webhooks"]
+        for entry in entries
         for rule in entry["rules"]
         for group, resource, operation in itertools.product(rule["apiGroups"], rule["resources"], rule["operations"])
     }
@@ -350,26 +363,26 @@ def asked(configuration: Configuration) -> set[tuple[str, str, str]]:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.parent.relative_to(MANIFESTS)))
 def test_no_object_goes_through_two_entries(path: Path, mode: str | None) -> None:
-    configuration = the(path)
-    counts = {what: len(called(configuration, mode, *what)) for what in asked(configuration)}
+    entries = webhooks(path)
+    counts = {what: len(called(entries, mode, *what)) for what in asked(entries)}
     assert set(counts.values()) == {0 if mode == "off" else 1}
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_warn_only_denies_nothing_whatever_a_namespace_says(mode: str | None) -> None:
-    configuration = the(OVERLAYS / "warn-only" / "validatingwebhookconfiguration.yaml")
-    for what in asked(configuration):
-        for entry in called(configuration, mode, *what):
+    entries = webhooks(OVERLAYS / "warn-only" / "validatingwebhookconfiguration.yaml")
+    for what in asked(entries):
+        for entry in called(entries, mode, *what):
             assert (entry["clientConfig"]["service"]["path"], entry["failurePolicy"]) == ("/validate/warn", "Ignore")
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_strict_fails_closed_where_a_namespace_wants_it_and_nowhere_else(mode: str | None) -> None:
-    configuration = the(OVERLAYS / "strict" / "validatingwebhookconfiguration.yaml")
-    policies = {entry["failurePolicy"] for what in asked(configuration) for entry in called(configuration, mode, *what)}
+    entries = webhooks(OVERLAYS / "strict" / "validatingwebhookconfiguration.yaml")
+    policies = {entry["failurePolicy"] for what in asked(entries) for entry in called(entries, mode, *what)}
     assert policies == (set() if mode == "off" else {"Fail"} if mode == "strict" else {"Ignore"})
-    mutating = the(BASE / "mutatingwebhookconfiguration.yaml")
-    assert {entry["failurePolicy"] for entry in mutating["webhooks"]} == {"Ignore"}
+    mutating = webhooks(BASE / "mutatingwebhookconfiguration.yaml")
+    assert {entry["failurePolicy"] for entry in mutating} == {"Ignore"}
 
 
 # Alerts.
@@ -426,8 +439,8 @@ def test_the_certificate_is_missed_in_the_last_third_of_its_life(shipped: Object
 
 def test_every_webhook_is_watched_for_failing_open() -> None:
     pattern = re.findall(r'name=~"([^"]+)"', alerts()["GangcheckFailingOpen"]["expr"])[0]
-    configurations_ = [the(path) for path in [*FILES, BASE / "mutatingwebhookconfiguration.yaml"]]
-    names = [entry["name"] for configuration in configurations_ for entry in configuration["webhooks"]]
+    files = [*FILES, BASE / "mutatingwebhookconfiguration.yaml"]
+    names = [entry["name"] for path in files for entry in webhooks(path)]
     assert all(re.fullmatch(pattern, name) for name in names)
 
 
