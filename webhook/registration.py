@@ -254,10 +254,11 @@ _GANG_WORDS = "scheduling|pod-group|(sched|group).*k8s[.]io|k8s[.]io/.{3,5}group
 key's three parts (`scheduling`, the rest of the domain, `pod-group`) two slips leave one whole, which is looked for."""
 
 
-def _keys() -> str:
-    """A regular expression (RE2) that finds something in every key that names a gang, in all dialects, or is HAMi's."""
+def _keys(stack: Stack) -> str:
+    """A regular expression (RE2) that finds something in every key that names a gang, in all dialects, is HAMi's, or is
+    a resource's name where only an annotation's can stand."""
     others = [_plain(key) for key in sorted(SYSTEM_NAMES) if not re.search(_GANG_WORDS, key)]
-    return f"(?i){'|'.join([_GANG_WORDS, *others])}|^hami[.]io/"
+    return f"(?i){'|'.join([_GANG_WORDS, *others])}|^hami[.]io/|{_resources(stack)}"
 
 
 def _resources(stack: Stack) -> str:
@@ -275,7 +276,7 @@ def _ours(stack: Stack, template: tuple[str, ...], *above: tuple[str, ...]) -> s
     """Whether a Pod template, or an object above it, has a gang's key or one of HAMi's, or the template has a vendor's
     resource or a group of Kubernetes' own."""
     metadata, spec = (*template, "metadata"), (*template, "spec")
-    marked = _any("half", ("labels", "annotations"), f"key, key.matches('{_keys()}')")
+    marked = _any("half", ("labels", "annotations"), f"key, key.matches('{_keys(stack)}')")
     asks = _any("asked", ("limits", "requests"), f"key, key.matches('{_resources(stack)}')")
     contained = _any("kind", ("initContainers", "containers"), f"each, has(each.resources) && {asks('each.resources')}")
     terms = [f"{_has(path)} && {marked(_field(path))}" for path in (*((*up, "metadata") for up in above), metadata)]

@@ -7,7 +7,6 @@ from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Stack
 from webhook.vgpu import Ask, Asked, served
 
-
 _LOCKING = frozenset({"nvidia", "ascend", "hygon"})
 
 

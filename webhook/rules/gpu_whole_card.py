@@ -24,14 +24,14 @@ def gpu_whole_card(pod: Pod, stack: Stack) -> Iterator[Finding]:
     """
     if pod.annotations.get(MODE) == "mig":
         return
-    nvidia = stack.vendors["nvidia"]
     for request in served(pod, stack):
         if request.vendor != "nvidia" or request.count is None or request.memory or request.percentage or request.cores:
             continue
         last = next(iter(readings(request, pod, stack)[-1:]), None)
         if last is None or last.fate != "exclusive":
             continue
-        memory, cores = (next(iter(names), "") for names in (nvidia.memory, nvidia.cores))
+        names = stack.vendors[request.vendor]
+        memory, cores = (next(iter(each), "") for each in (names.memory, names.cores))
         since = " from HAMi 2.7 on" if stack.hami is None else ""
         yield Finding(
             request.place(pod, request.count),
