@@ -11,16 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from certs.authority import Pair, issue_authority, issue_leaf, renewal, split
-from certs.clock import Clock
 from certs.keeper import Keeper
-from certs.plan import Terms
-from certs.rounds import Rounds, Settings, service_names
-from certs.told import Told
 from webhook.admission import decode, encode
 from webhook.app import Parts, create_app
 from webhook.config import Config
 from webhook.doors import entries, limit
 from webhook.errors import BadConfig
+from webhook.managed import rounds, store
 from webhook.metrics import Metrics, metrics, watch_authority, watch_index
 from webhook.review import Enforcement, LookUp, Notice, nothing_known
 from webhook.rule import Rule
@@ -32,8 +29,6 @@ from webhook.serving.tls import Certificates, from_files
 
 if TYPE_CHECKING:
     from webhook.cluster import Api
-
-_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 CA_LIFE, LEAF_LIFE = timedelta(days=365), timedelta(days=7)
 """Of the pair that the server makes for itself; the authority lives as long as the process."""
@@ -126,33 +121,10 @@ def _cluster(server: Server) -> Api | None:
 
 def _keeper(server: Server, api: Api, counted: Metrics) -> Keeper:
     """Who keeps the managed certificate, not yet started."""
-    from webhook.cluster import Published, Where  # noqa: PLC0415 - as above
-
-    namespace = server.namespace or own_namespace()
-    where = Where(namespace, server.ca_secret, server.mutating_configuration, server.validating_configuration)
-    names = (*service_names(server.service, namespace, server.cluster_domain), *server.tls_names)
-    settings = Settings(names, terms(server), timedelta(seconds=server.certs_poll_seconds))
-    told = Told(logging.getLogger("certs").log)
-    rounds = Rounds(Published(api, where), settings, Clock(), random.random, told, counted.bundle_losses.inc)
-    keeper = Keeper(rounds, random.random)
+    log_of_certs = logging.getLogger("certs").log
+    keeper = Keeper(rounds(server, store(server, api), log_of_certs, counted.bundle_losses.inc), random.random)
     watch_authority(counted, lambda: expires.timestamp() if (expires := keeper.authority_expiry()) else 0.0)
     return keeper
-
-
-def terms(server: Server) -> Terms:
-    return Terms(
-        timedelta(seconds=server.leaf_seconds),
-        timedelta(seconds=server.ca_seconds),
-        timedelta(seconds=server.propagation_seconds),
-    )
-
-
-def own_namespace() -> str:
-    """The namespace of the Pod that we run in, else the one that the manifests make."""
-    try:
-        return _NAMESPACE.read_text(encoding="utf-8").strip() or "gangcheck"
-    except OSError:
-        return "gangcheck"
 
 
 class _Known(NamedTuple):

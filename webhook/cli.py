@@ -41,7 +41,7 @@ When several hold, 2 goes before 4, and 4 before 1.
 """
 
 
-_ELSEWHERE = {"registration": "serve_command", "serve": "serve_command", "why": "why_command"}
+_ELSEWHERE = {"certs": "certs_command", "registration": "serve_command", "serve": "serve_command", "why": "why_command"}
 """Commands in modules of their own."""
 
 
