@@ -26,6 +26,7 @@ from webhook.images.faults import fault
 from webhook.images.references import reference
 from webhook.model import Authorities, Hook, HookRule, Requirement
 from webhook.parse.authorities import authorities, not_after
+from webhook.parse.placeholders import templated
 from webhook.result import Result
 from webhook.rules import all_rules
 from webhook.selectors import NAMESPACE_NAME, opts_in, selects, selects_namespace
@@ -482,3 +483,16 @@ def test_a_stack_is_not_asked_for_by_these_rules() -> None:
     plain = lint.lint([("a.yaml", [bodies.encode()])], Config(), rules=RULES)
     told = lint.lint([("a.yaml", [bodies.encode()])], Config(stack=Stack(**known)), rules=RULES)  # type: ignore[arg-type]
     assert said(plain) == said(told)
+
+
+@pytest.mark.parametrize(("verdict", "written"), RECORDED)
+def test_the_rule_says_what_the_grammar_says(verdict: str, written: str) -> None:
+    """It has a short cut for what is plainly right."""
+    image = json.loads(written)
+    container = {"name": "main", "image": image}
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"containers": [container]}}
+    result = lint.lint(
+        [("a.json", [json.dumps(body).encode()])], Config(select=("image-tag-invalid",)), rules=all_rules()
+    )
+    assert bool(result.findings) is (bool(fault(image)) and not templated(image))
+    assert verdict == "refused" or not result.findings
