@@ -17,12 +17,16 @@ def gangs(subjects: Iterable[Subject], *, whole: bool = False) -> dict[tuple[str
 def settings(*subjects: Pod | PodGroup, folders: tuple[str, ...], whole: bool = False) -> list[Gang]:
     """The gangs of subjects that stand in one folder each."""
     placed = [replace(subject, ref=subject.ref._replace(document=number)) for number, subject in enumerate(subjects)]
-    found = gather(placed, folders=folders, whole=whole)
+    found = gather(placed, files=[f"{folder}/all.yaml" for folder in folders], whole=whole)
     return [item for item in found if isinstance(item, Gang)]
 
 
 def duplicates(subjects: Iterable[Subject], *folders: str) -> list[Duplicates]:
-    return [item for item in gather(subjects, folders=folders) if isinstance(item, Duplicates)]
+    return [
+        item
+        for item in gather(subjects, files=[f"{folder}/all.yaml" for folder in folders])
+        if isinstance(item, Duplicates)
+    ]
 
 
 def test_members_and_podgroup_meet_by_namespace_and_name() -> None:

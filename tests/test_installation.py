@@ -77,19 +77,19 @@ EXTENDER = """\
 def subjects(*files: tuple[str, str], whole: bool = False) -> list[Subject]:
     """What a run over these (folder, text) has, with what is gathered."""
     known: list[Subject] = []
-    folders: list[str] = []
+    names: list[str] = []
     for folder, text in files:
         for chunk in cut([text.encode()]):
             for document in read(chunk):
                 made = parse(
                     document.data,
-                    len(folders),
+                    len(names),
                     Stack(),
                     written=lambda path, document=document: written(document, path),  # type: ignore[misc]
                 )
                 known.extend(made.subjects)
-                folders.append(folder)
-    return [*known, *gather(known, folders=folders, whole=whole)]
+                names.append(f"{folder}/all.yaml")
+    return [*known, *gather(known, files=names, whole=whole)]
 
 
 def only(kind: type[S], found: Sequence[Subject]) -> S:
@@ -169,6 +169,16 @@ def test_an_excerpt_without_volumes_reads_the_only_configuration() -> None:
     assert all(release.config is not None for release in several(Release, twice))
     scattered = subjects(("dev", text.split("---")[0]), ("prod", text.split("---")[0]), ("app", text.split("---")[1]))
     assert [release.config is None for release in several(Release, scattered)] == [True, False, False]
+
+
+def test_one_installation_rendered_into_several_files_of_a_folder() -> None:
+    text = SCHEDULER.replace("NAMESPACE", "gpu")
+    other = text.replace("gpu-scheduler\n  other", "else-scheduler\n  other")
+    assert other != text
+    first, second = several(Release, subjects(("same/a", text), ("same/b", other)))
+    for release, name in ((first, "gpu-scheduler"), (second, "else-scheduler")):
+        assert release.config is not None
+        assert dict(release.config.profiles)[0]["schedulerName"] == name
 
 
 def test_a_whole_installation_says_so() -> None:

@@ -52,24 +52,25 @@ class _World(NamedTuple):
 
 
 def gather(
-    subjects: Iterable[Subject], *, folders: Sequence[str] = (), whole: bool = False, now: int = 0
+    subjects: Iterable[Subject], *, files: Sequence[str] = (), whole: bool = False, now: int = 0
 ) -> Iterator[Subject]:
     """Yield a Gang for every group name that a Pod carries or a Coscheduling PodGroup has, the Duplicates, and what
     the parts of an installation are put together to.
 
-    `folders` gives the folder of each document by its index: only documents of one folder are told to be
+    `files` gives the file of each document by its index: only documents of one folder are told to be
     duplicates, since overlays repeat their base, and a gang of several folders is one for each of its PodGroups.
     `whole`: the input is the whole system, in which every object is there once. `now` is the time in seconds since
     1970 (0: nobody knows).
     """
     known = list(subjects)
+    folders = [file.rpartition("/")[0] for file in files]
 
     def folder_of(subject: Pod | PodGroup) -> str:
         document = subject.ref.document
         return folders[document] if 0 <= document < len(folders) else ""
 
     yield from _duplicates(known, folders)
-    yield from _installation(known, folders, whole=whole, now=now)
+    yield from _installation(known, files, folders, whole=whole, now=now)
     world = _sort(known)
     wanted = set(world.members) | set(world.groups) | (set(world.strays) & set(world.foreign))
     for key in sorted(wanted):
@@ -77,7 +78,9 @@ def gather(
             yield _gang(key, world, (group, _once(members), _once(strays)), whole=whole)
 
 
-def _installation(known: Sequence[Subject], folders: Sequence[str], *, whole: bool, now: int) -> Iterator[Subject]:
+def _installation(
+    known: Sequence[Subject], files: Sequence[str], folders: Sequence[str], *, whole: bool, now: int
+) -> Iterator[Subject]:
     """What is no gang: imported only where there is something of it, which in most runs there is not."""
     if any(type(subject) is HookConfiguration for subject in known):
         from webhook.installation import hooks
@@ -87,7 +90,7 @@ def _installation(known: Sequence[Subject], folders: Sequence[str], *, whole: bo
     if any(_shows_installation(subject) for subject in known):
         from webhook.installation import gathering
 
-        parts.extend(gathering.installations(known, folders=folders, whole=whole))
+        parts.extend(gathering.installations(known, files=files, whole=whole))
         yield from parts
     if whole:
         from webhook.installation import runtimeclasses

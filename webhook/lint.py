@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import chain
-from posixpath import dirname
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from webhook import sources
 from webhook.config import Config, is_excluded, is_ignored, policy
@@ -93,6 +92,30 @@ def run(
     progress: Progress | None = None,
 ) -> Result:
     """Lint files and folders. Findings do not depend on the order in which paths are given."""
+    return _judge(_read_paths(paths, config, stdin_name, progress), config, rules)
+
+
+class Examined(NamedTuple):
+    """What files hold, for commands that show it instead of judging it: subjects as rules see them, and `spot`, which
+    tells where a place is."""
+
+    subjects: tuple[Subject, ...]
+    spot: Callable[[Place], Spot]
+    skipped: tuple[Skipped, ...]
+    unreadable: tuple[NotRead, ...]
+    files: int
+
+
+def examine(
+    paths: Sequence[str], config: Config, *, stdin_name: str = "<stdin>", progress: Progress | None = None
+) -> Examined:
+    """Read files and folders as a lint run does, and judge nothing."""
+    state = _read_paths(paths, config, stdin_name, progress)
+    subjects = tuple(chain(state.subjects, _gathered(state, config)))
+    return Examined(subjects, partial(_spot, state=state), tuple(state.skipped), tuple(state.unreadable), state.read)
+
+
+def _read_paths(paths: Sequence[str], config: Config, stdin_name: str, progress: Progress | None) -> _Run:
     found = list(sources.find(paths, partial(is_excluded, config), stdin_name))
     files = sorted((item for item in found if isinstance(item, sources.Source)), key=lambda source: source.name)
     state = _Run(config.stack)
@@ -104,7 +127,7 @@ def run(
         _read_file(source.name, sources.blocks(source), state)
     if progress:
         progress(len(files), len(files))
-    return _judge(state, config, rules)
+    return state
 
 
 def lint(
@@ -179,10 +202,14 @@ def _read_around(state: _Run) -> None:
             _read_chunk(name, chunk, state)
 
 
-def _judge(state: _Run, config: Config, rules: tuple[Rule, ...]) -> Result:
+def _gathered(state: _Run, config: Config) -> Iterator[Subject]:
+    """What the objects of all files are put together to."""
     _read_around(state)
-    folders = [dirname(name) for name in state.files]
-    gathered = gather(state.subjects, folders=folders, whole=config.whole, now=config.now)
+    return gather(state.subjects, files=state.files, whole=config.whole, now=config.now)
+
+
+def _judge(state: _Run, config: Config, rules: tuple[Rule, ...]) -> Result:
+    gathered = _gathered(state, config)
     chosen = policy(config, rules)
     verdict = evaluate(chain(state.subjects, gathered), chosen, config.stack)
     if not state.silencers:

@@ -633,6 +633,9 @@ class Values(NamedTuple):
         for size in range(len(keys), 0, -1):
             if keys[:size] in layer.places:
                 return Place(self.ref, (*layer.places[keys[:size]], *keys[size:]), at)
+        below = next((place for path, place in layer.places.items() if keys and path[: len(keys)] == keys), None)
+        if below is not None:
+            return Place(self.ref, below)
         return Place(self.ref, (*layer.path, *keys), at)
 
     def leaves(self) -> Iterator[tuple[Path, object]]:

@@ -8,17 +8,17 @@ from webhook.installation import processes as run
 from webhook.installation.accesses import accesses
 from webhook.installation.configs import device_configs, scheduler_configs
 from webhook.installation.definitions import definitions
-from webhook.installation.releases import FolderOf, Parts, controllers, joined_configs, releases
+from webhook.installation.releases import FileOf, Parts, controllers, joined_configs, releases
 from webhook.installation.values import Given, given
 from webhook.model import DeviceConfig, Malformed, Object, Pod, Process, Ref, SchedulerConfig, Subject, Workload
 
 
 def installations(
-    known: Sequence[Subject], *, folders: Sequence[str] = (), whole: bool = False, namespace: str = "default"
+    known: Sequence[Subject], *, files: Sequence[str] = (), whole: bool = False, namespace: str = "default"
 ) -> Iterator[Subject]:
     """Yield every SchedulerConfig, Release and Access, and what could not be read of them.
 
-    `folders` gives the folder of each document by its index, `namespace` is where objects are that name none.
+    `files` gives the file of each document by its index, `namespace` is where objects are that name none.
     """
     objects = [each for each in known if type(each) is Object]
     pods = [each for each in known if type(each) is Pod]
@@ -39,10 +39,10 @@ def installations(
         [each for each in read if type(each) is Given],
         {each.ref: each for each in known if type(each) is Workload},
     )
-    folder_of = _folder_of(folders)
-    configs = joined_configs(parts, folder_of)
+    file_of = _file_of(files)
+    configs = joined_configs(parts, file_of)
     yield from configs
-    yield from releases(parts, configs, folder_of, whole=whole)
+    yield from releases(parts, configs, file_of, whole=whole)
     yield from accesses(objects, _with_rights(schedulers, pods), configs, namespace, whole=whole)
     yield from definitions(objects, configs, whole=whole)
 
@@ -55,8 +55,8 @@ def _with_rights(schedulers: Iterable[Process], pods: Iterable[Pod]) -> list[Pro
     ]
 
 
-def _folder_of(folders: Sequence[str]) -> FolderOf:
-    def folder_of(ref: Ref) -> str:
-        return folders[ref.document] if 0 <= ref.document < len(folders) else ""
+def _file_of(files: Sequence[str]) -> FileOf:
+    def file_of(ref: Ref) -> str:
+        return files[ref.document] if 0 <= ref.document < len(files) else ""
 
-    return folder_of
+    return file_of

@@ -1,7 +1,7 @@
 """Parts of all inputs to HAMi releases: which Deployment, ConfigMaps and values belong together.
 
 A part is joined to another only where that is certain: by the name of the ConfigMap that a container mounts, or as the
-only one there (in the same folder first). What is left out is unknown, which says nothing.
+only one there (in the same file first, then in the same folder). What is left out is unknown, which says nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from webhook.installation import processes as run
 from webhook.installation.values import Given
 from webhook.model import DeviceConfig, Fact, Pod, Process, Ref, Release, SchedulerConfig, Workload, dig
 
-FolderOf = Callable[[Ref], str]
+FileOf = Callable[[Ref], str]
+"""The file that an object stands in, with its folder; its document's, where a run has no files."""
+
 C = TypeVar("C", SchedulerConfig, DeviceConfig)
 
 
@@ -29,57 +31,66 @@ class Parts(NamedTuple):
     workloads: Mapping[Ref, Workload]
 
 
-def joined_configs(parts: Parts, folder_of: FolderOf) -> list[SchedulerConfig]:
+def joined_configs(parts: Parts, file_of: FileOf) -> list[SchedulerConfig]:
     """The scheduler configurations, each with the kube-scheduler that reads it, where one does for certain."""
     readers: dict[int, Process] = {}
     for scheduler in parts.schedulers:
-        config = _config_of(scheduler, parts, folder_of)
+        config = _config_of(scheduler, parts, file_of)
         if config is not None:
             readers.setdefault(next(i for i, each in enumerate(parts.configs) if each is config), scheduler)
     return [each._replace(process=readers.get(index)) for index, each in enumerate(parts.configs)]
 
 
-def _config_of(scheduler: Process, parts: Parts, folder_of: FolderOf) -> SchedulerConfig | None:
+def _config_of(scheduler: Process, parts: Parts, file_of: FileOf) -> SchedulerConfig | None:
     """By the ConfigMap that `--config` leads into; a Pod without volumes is an excerpt, which reads the only one."""
     flag = scheduler.argument("config")
     if flag is None and scheduler.arguments and not scheduler.open:
         return None
-    found = _mounted(scheduler, parts.configs)
+    found = _mounted(scheduler, parts.configs, file_of)
     if found is None:
-        return _only(parts.configs, scheduler.pod.ref, folder_of)
+        return _only(parts.configs, scheduler.pod.ref, file_of)
     key = (flag.value or "").rpartition("/")[2] if flag else ""
-    return next((each for each in found if each.path[-1:] == (key,)), found[0] if len(found) == 1 else None)
+    named = [each for each in found if each.path[-1:] == (key,)] or found
+    return named[0] if len(named) == 1 else None
 
 
-def _mounted(each: Process, known: Sequence[C]) -> list[C] | None:
+def _mounted(each: Process, known: Sequence[C], file_of: FileOf) -> Sequence[C] | None:
     """Those that stand in ConfigMaps that the container mounts; None where the Pod shows no ConfigMap at all."""
     maps = {volume.name: volume.config_map for volume in each.pod.volumes if volume.config_map}
-    names = {maps[mount.volume] for mount in each.container.mounts if mount.volume in maps}
-    if not names:
+    if not maps:
         return None
-    return [one for one in known if one.ref.name in names and one.ref.namespace == each.pod.ref.namespace and one.path]
+    names = {maps[mount.volume] for mount in each.container.mounts if mount.volume in maps}
+    namespace = each.pod.ref.namespace
+    found = [one for one in known if one.ref.name in names and one.ref.namespace == namespace and one.path]
+    return _nearest(found, each.pod.ref, file_of)
 
 
-def _only(known: Sequence[C], ref: Ref, folder_of: FolderOf) -> C | None:
-    near = [each for each in known if folder_of(each.ref) == folder_of(ref)]
-    candidates = near or known
+def _nearest(known: Sequence[C], ref: Ref, file_of: FileOf) -> Sequence[C]:
+    """Those of the same file, else of the same folder, else all: a folder may hold one installation several times."""
+    file = file_of(ref)
+    same = [each for each in known if file_of(each.ref) == file]
+    folder = file.rpartition("/")[0]
+    return same or [each for each in known if file_of(each.ref).rpartition("/")[0] == folder] or known
+
+
+def _only(known: Sequence[C], ref: Ref, file_of: FileOf) -> C | None:
+    reachable = [each for each in known if not each.path or each.ref.namespace == ref.namespace or not ref.namespace]
+    candidates = _nearest(reachable, ref, file_of)
     return candidates[0] if len(candidates) == 1 else None
 
 
-def releases(
-    parts: Parts, configs: Sequence[SchedulerConfig], folder_of: FolderOf, *, whole: bool
-) -> Iterator[Release]:
+def releases(parts: Parts, configs: Sequence[SchedulerConfig], file_of: FileOf, *, whole: bool) -> Iterator[Release]:
     """Every HAMi installation: one for each extender, one for each set of values, and one for configurations of HAMi
     that belong to none of these."""
-    made = [_rendered(each, parts, configs, folder_of) for each in parts.extenders]
+    made = [_rendered(each, parts, configs, file_of) for each in parts.extenders]
     taken = [release.config for release in made]
     free = [each for each in configs if not any(each is other for other in taken) and not each.process]
     taken_devices = [release.devices for release in made]
     devices = [each for each in parts.devices if not any(each is other for other in taken_devices)]
-    made.extend([_valued(given, free, devices, parts, folder_of) for given in parts.given])
+    made.extend([_valued(given, free, devices, parts, file_of) for given in parts.given])
     taken = [release.config for release in made]
     lonely = [each for each in free if serves_hami(each) and not any(each is other for other in taken)]
-    made.extend([_alone(config, devices, folder_of) for config in lonely])
+    made.extend([_alone(config, devices, file_of) for config in lonely])
     taken_devices = [release.devices for release in made]
     made.extend(
         Release(each.ref, namespace=each.ref.namespace, devices=each)
@@ -90,30 +101,35 @@ def releases(
 
 
 def serves_hami(config: SchedulerConfig) -> bool:
-    """Whether an extender of the configuration is HAMi's: it manages a resource that HAMi alone has, or extended
+    """Whether an extender of the configuration is HAMi's."""
+    return hami_extender(config) is not None
+
+
+def hami_extender(config: SchedulerConfig) -> tuple[int, Mapping[str, object]] | None:
+    """HAMi's extender in a configuration, with its index: it manages a resource that HAMi alone has, or extended
     resources from the scheduler's own Pod (HAMi v2.10.0 charts/hami/templates/scheduler/configmap.yaml)."""
-    for _, extender in config.extenders:
+    for index, extender in config.extenders:
         managed = extender.get("managedResources")
         names = {str(dig(item, "name")) for item in managed} if isinstance(managed, list) else set()
         local = "127.0.0.1" in str(extender.get("urlPrefix", ""))
         if names & _NAMES or (local and any("/" in name for name in names)):
-            return True
-    return False
+            return index, extender
+    return None
 
 
 _NAMES = frozenset({"nvidia.com/gpumem", "nvidia.com/gpucores", "nvidia.com/gpumem-percentage", "nvidia.com/priority"})
 
 
-def _rendered(extender: Process, parts: Parts, configs: Sequence[SchedulerConfig], folder_of: FolderOf) -> Release:
+def _rendered(extender: Process, parts: Parts, configs: Sequence[SchedulerConfig], file_of: FileOf) -> Release:
     """The release that an extender's Deployment shows."""
     ref = extender.pod.ref
     labels = _labels(extender, parts)
     scheduler = next((each for each in parts.schedulers if each.pod.ref == ref), None)
     config = next((each for each in configs if each.process and each.process.pod.ref == ref), None)
-    mounted = _mounted(extender, parts.devices)
+    mounted = _mounted(extender, parts.devices, file_of)
     devices = mounted[0] if mounted and len(mounted) == 1 else None
     if mounted is None:
-        devices = _only(parts.devices, ref, folder_of)
+        devices = _only(parts.devices, ref, file_of)
     instance = labels.get("app.kubernetes.io/instance", "")
     plugins = [
         each for each in parts.plugins if _instance(each, parts) == instance and each.pod.ref.namespace == ref.namespace
@@ -167,11 +183,12 @@ def _valued(
     configs: Sequence[SchedulerConfig],
     devices: Sequence[DeviceConfig],
     parts: Parts,
-    folder_of: FolderOf,
+    file_of: FileOf,
 ) -> Release:
     """The release that values describe. A configuration beside them is theirs where there is one release alone."""
     alone = len(parts.given) == 1 and not parts.extenders
     ref = given.values.ref
+    near = ref._replace(namespace=given.namespace)
     return Release(
         ref,
         given.name,
@@ -179,8 +196,8 @@ def _valued(
         _version_of_values(given) or given.chart,
         given.chart,
         values=given.values,
-        config=_only([each for each in configs if serves_hami(each)], ref, folder_of) if alone else None,
-        devices=_only(devices, ref, folder_of) if alone else None,
+        config=_only([each for each in configs if serves_hami(each)], near, file_of) if alone else None,
+        devices=_only(devices, near, file_of) if alone else None,
     )
 
 
@@ -189,23 +206,28 @@ _TAGS = (("scheduler", "extender", "image", "tag"), ("global", "imageTag"), ("ve
 (charts/hami/templates/scheduler/deployment.yaml)."""
 
 
+_NO_VERSION_KEY = (2, 7)
+
+
 def _version_of_values(given: Given) -> Fact[tuple[int, ...]] | None:
     for keys in _TAGS:
         text = given.values.text(*keys)
         if text:
             version = run.version_of(text)
+            if keys == ("version",) and version and version >= _NO_VERSION_KEY:
+                return None
             return Fact(version, given.values.place(*keys), ".".join(keys)) if version else None
     return None
 
 
-def _alone(config: SchedulerConfig, devices: Iterable[DeviceConfig], folder_of: FolderOf) -> Release:
+def _alone(config: SchedulerConfig, devices: Iterable[DeviceConfig], file_of: FileOf) -> Release:
     known = list(devices)
     same = [each for each in known if each.ref.namespace == config.ref.namespace]
     return Release(
         config.ref,
         namespace=config.ref.namespace if config.path else "",
         config=config,
-        devices=_only(same or known, config.ref, folder_of),
+        devices=_only(same or known, config.ref, file_of),
     )
 
 

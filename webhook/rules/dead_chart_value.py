@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from webhook.installation.chartkeys import NEWEST, is_free, keys, meant
+from webhook.installation.flags import version_of_chart
+from webhook.model import Path, Release, Values
+from webhook.rule import Finding, Severity, rule
+from webhook.stack import Stack, Version
+
+_INSTEAD: Mapping[str, str] = {
+    "devicePlugin.imagePullPolicy": "devicePlugin.image.pullPolicy",
+    "devicePlugin.monitorctrPath": "devicePlugin.monitor.ctrPath",
+    "devicePlugin.monitorimage": "devicePlugin.monitor.image",
+    "devicePlugin.nvidianodeSelector": "devicePlugin.nvidiaNodeSelector",
+    "devicePlugin.vgpuMonitor": "devicePlugin.monitor",
+    "enflameResourceNameVGCU": "enflameResourceNameDRSGCU",
+    "enflameResourceNameVGCUPercentage": "enflameResourceNameGCUMemory",
+    "imagePullSecrets": "global.imagePullSecrets",
+    "scheduler.extender.imagePullPolicy": "scheduler.extender.image.pullPolicy",
+    "scheduler.kubeScheduler.imagePullPolicy": "scheduler.kubeScheduler.image.pullPolicy",
+    "scheduler.kubeScheduler.imageTag": "scheduler.kubeScheduler.image.tag",
+    "scheduler.patch.imagePullPolicy": "scheduler.patch.image.pullPolicy",
+    "version": "global.imageTag",
+}
+"""Where a key's job went."""
+
+_OVERWRITES: Version = (2, 9)
+"""The first chart whose template reads `scheduler.overwriteEnv`; older ones write `overwriteEnv: false`."""
+
+_MAPPINGS: Version = (2, 7)
+_OLD_ARGS = ("scheduler", "kubeScheduler", "extraArgs")
+_OLD_DEFAULT = ["--policy-config-file=/config/config.json", "-v=4"]
+_NEW_ARGS: Version = (1, 22)
+
+
+@rule(Release, Severity.WARNING, evidence="read", lint_only=True)
+def dead_chart_value(release: Release, stack: Stack) -> Iterator[Finding]:
+    """A value for the hami chart that nothing reads: it has moved, is misspelt, or never had an effect.
+
+    Helm takes any key and says nothing. Read by no program in any version from 2.5 to 2.10 are
+
+    - `scheduler.nodeLockExpire`: it becomes the variable HAMI_NODELOCK_EXPIRE, which the extender reads and then
+      overwrites with its flag's value (pkg/util/nodelock/nodelock.go:111-127, cmd/scheduler/main.go:112-115); what
+      works is `--node-lock-timeout` in `scheduler.extender.extraArgs`.
+    - `devicePlugin.disablecorelimit`: it becomes a flag, of which the device plugin reads `--config-file` alone
+      (cmd/device-plugin/nvidia/vgpucfg.go:95-116); what works is `nvidia.disableCoreLimit` in the device
+      configuration, which the chart renders in no version.
+
+    `scheduler.overwriteEnv` has no effect up to 2.8.3, whose template writes false itself (v2.8.3
+    templates/scheduler/device-configmap.yaml:21). `scheduler.kubeScheduler.extraArgs` is for Kubernetes below 1.22.
+
+    Keys that moved: `scheduler.kubeScheduler.imageTag`, the `imagePullPolicy` of four images, `monitorimage`,
+    `monitorctrPath`, `imagePullSecrets` and `version` with chart 2.7.0; `nvidianodeSelector` and `vgpuMonitor` with
+    2.8.0; the `dra` sub-chart left with 2.10.0 (charts/hami/values.yaml and templates at each tag).
+
+    A key that is newer than the chart is told only where the chart's version is known. A key that no chart has is told
+    where it is a slip of the pen away from one, or where the chart's version is known. Silent on values that repeat
+    the default, on what the chart hands on as it is (labels, selectors, resources), and on `global`.
+    """
+    values = release.values
+    if values is None:
+        return
+    version = version_of_chart(release, stack)
+    yield from _without_effect(values, version, stack)
+    told: set[str] = set()
+    for path, _ in values.leaves():
+        found = _first_dead(path, version)
+        if found is not None and found[0] not in told:
+            told.add(found[0])
+            yield _finding(values, *found)
+
+
+def _first_dead(path: Path, version: Version | None) -> tuple[str, str, str] | None:
+    """The first key on the way to a value that the chart does not read: with the reason and the cure."""
+    known = keys()
+    for size in range(1, len(path) + 1):
+        if not all(isinstance(step, str) and "." not in step for step in path[:size]):
+            return None
+        key = ".".join(map(str, path[:size]))
+        if is_free(key):
+            return None
+        between = known.get(key)
+        if between is None:
+            return _unknown(key, version, beside=size > 1)
+        first, last = between
+        if last < NEWEST and (version is None or version[:2] > last[:2]):
+            return _moved(key, last)
+        if ".image" in key and version is not None and version < _MAPPINGS:
+            return None  # an image's mapping under a chart that wants text: chart-value-type says it
+        if version is not None and len(version) > 2 and version < first:  # noqa: PLR2004 - 2.8 may be 2.8.3
+            reason = f"came with chart {_said(first)}, and this is {_said(version)}: nothing reads it"
+            return key, reason, f"Remove it, or use chart {_said(first)} or later"
+    return None
+
+
+def _unknown(key: str, version: Version | None, *, beside: bool) -> tuple[str, str, str] | None:
+    close = meant(key)
+    if close:
+        return key, f"is no key of the chart: nothing reads it; did you mean {' or '.join(close)}?", f"Write {close[0]}"
+    if beside and version is not None and version <= NEWEST:
+        return key, f"is no key of chart {_said(version)}: nothing reads it", "Remove it"
+    return None
+
+
+def _moved(key: str, last: Version) -> tuple[str, str, str]:
+    instead = _INSTEAD.get(key)
+    cure = f"Write {instead}" if instead else "Remove it"
+    return key, f"is read by charts up to {_said(last)} only, later ones ignore it", cure
+
+
+def _finding(values: Values, key: str, reason: str, cure: str) -> Finding:
+    return Finding(values.place(*key.split("."), at="key"), f"{key} {reason}", fix=cure)
+
+
+def _without_effect(values: Values, version: Version | None, stack: Stack) -> Iterator[Finding]:
+    """Keys that the chart has and no program heeds, where they are not as in the chart."""
+    expire = values.get("scheduler", "nodeLockExpire")
+    if expire not in {None, "5m", ""}:
+        yield _finding(
+            values,
+            "scheduler.nodeLockExpire",
+            f"({expire}) has no effect: HAMi overwrites it with --node-lock-timeout, 5m where that is not given",
+            f"Add --node-lock-timeout={expire} to scheduler.extender.extraArgs and keep the list's other entries",
+        )
+    if _is_true(values.get("devicePlugin", "disablecorelimit")):
+        yield _finding(
+            values,
+            "devicePlugin.disablecorelimit",
+            "has no effect: the device plugin reads no such flag",
+            "Set nvidia.disableCoreLimit: true in the device configuration",
+        )
+    if _is_true(values.get("scheduler", "overwriteEnv")) and (version is None or version < _OVERWRITES):
+        which = f"chart {_said(version)}" if version else "charts up to 2.8.3 (2.9.0 and later heed it)"
+        yield _finding(
+            values,
+            "scheduler.overwriteEnv",
+            f"has no effect in {which}: containers without a GPU keep NVIDIA_VISIBLE_DEVICES as it is",
+            "Use chart 2.9.0 or later",
+        )
+    old = values.get(*_OLD_ARGS)
+    if isinstance(old, list) and old not in ([], _OLD_DEFAULT) and (stack.kubernetes or _NEW_ARGS) >= _NEW_ARGS:
+        yield _finding(
+            values,
+            ".".join(_OLD_ARGS),
+            "is for Kubernetes below 1.22 only: later ones start kube-scheduler with extraNewArgs",
+            "Write scheduler.kubeScheduler.extraNewArgs, with --config=/config/config.yaml",
+        )
+
+
+def _is_true(value: object) -> bool:
+    return str(value).lower() == "true"
+
+
+def _said(version: Version) -> str:
+    return ".".join(map(str, version))
