@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from webhook.model import Pod
+from webhook.model import Container, Pod
 from webhook.vgpu.asking import Asked
 from webhook.vgpu.reading import Reading
 
 _ALL = 100
 
 
-def named(request: Asked, pod: Pod) -> str:
+def container_of(container: Container, pod: Pod) -> str:
     """How messages name a container: `container main of Pod/train`."""
-    return f"container {request.container.name} of {pod}"
+    return f"container {container.name} of {pod}"
+
+
+def named(request: Asked, pod: Pod) -> str:
+    return container_of(request.container, pod)
 
 
 def consequence(readings: Iterable[Reading]) -> str:
