@@ -335,6 +335,13 @@ def test_that_there_is_no_service_is_told_of_a_whole_installation_only() -> None
     )
 
 
+def test_what_controller_gen_writes_is_a_draft() -> None:
+    """Kustomize completes it: kueue's selector and cert-manager's annotation come so."""
+    client = {"service": {"name": "webhook-service", "namespace": "system", "path": "/mutate--v1-pod"}}
+    bare = configuration(hook("mpod", failurePolicy="Fail", clientConfig=client), **{"example.com/note": "none"})
+    assert said(check(("webhook/manifests.yaml", text(bare)), whole=True)) == []
+
+
 def test_timeouts_of_one_folder_are_added_up() -> None:
     slow = [
         ("a", configuration(hook("a", timeoutSeconds=20), name="a")),

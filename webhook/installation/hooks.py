@@ -31,6 +31,8 @@ _WRITING = (
 )
 """What a role's rule names that is about writing webhook configurations: group, resources, verbs."""
 
+_DRAFTED = ("system", "webhook-service")
+
 
 class _World(NamedTuple):
     """The objects of a run by what webhook configurations ask them for."""
@@ -57,7 +59,7 @@ def settings(
     """Each webhook configuration with what is around it, and the chains of those that stand together.
 
     `folders` gives the folder of each document by its index: trees hold several clusters, so only the webhooks of one
-    folder are a chain, unless the input is the `whole` system.
+    folder are a chain, unless the input is the `whole` system. Drafts are no part of either.
     """
     world = _sort(subjects, folders, whole=whole)
     for configuration in world.configurations:
@@ -70,7 +72,7 @@ def _sort(subjects: Iterable[Subject], folders: Sequence[str], *, whole: bool) -
     world = _World([], {}, {}, {}, [], {}, [], folders, whole)
     for subject in subjects:
         if isinstance(subject, HookConfiguration):
-            world.configurations.append(subject)
+            world.configurations.extend(() if _is_draft(subject) else (subject,))
         elif isinstance(subject, Service):
             world.services.setdefault(subject.ref.name, []).append(subject)
         elif isinstance(subject, Namespace):
@@ -85,6 +87,12 @@ def _sort(subjects: Iterable[Subject], folders: Sequence[str], *, whole: bool) -
         elif isinstance(subject, Workload):
             world.workloads.append(subject)
     return world
+
+
+def _is_draft(configuration: HookConfiguration) -> bool:
+    """Whether it is as controller-gen writes it: kustomize gives it its Service's real name, its selectors and its
+    caBundle by patches, so what it lacks says nothing."""
+    return any(hook.endpoint and hook.endpoint[:2] == _DRAFTED for hook in configuration.hooks)
 
 
 def _setting(configuration: HookConfiguration, world: _World, now: int) -> HookSetting:
