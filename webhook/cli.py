@@ -8,9 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn, cast
 
 import click
@@ -41,7 +39,13 @@ When several hold, 2 goes before 4, and 4 before 1.
 """
 
 
-_ELSEWHERE = {"certs": "certs_command", "registration": "serve_command", "serve": "serve_command", "why": "why_command"}
+_ELSEWHERE = {
+    "certs": "certs_command",
+    "explain": "explain_command",
+    "registration": "serve_command",
+    "serve": "serve_command",
+    "why": "why_command",
+}
 """Commands in modules of their own."""
 
 
@@ -248,6 +252,7 @@ def lint(
 
     Findings go to stdout, all else to stderr. NO_COLOR and FORCE_COLOR are obeyed.
     """
+    from webhook import options
     from webhook.lint import run
     from webhook.rules import all_rules
 
@@ -256,8 +261,8 @@ def lint(
         raise click.UsageError("--config and --no-config exclude each other")
     targets = _targets(format_, outputs)
     rules = all_rules()
-    config = _config(paths, config_file, rules, find=not no_config)
-    config = _with_options(
+    config = options.base(paths, config_file, rules, find=not no_config)
+    config = options.override(
         config, select=select, ignore=ignore, settings=stack, namespace=namespace, fail_on=fail_on, whole=whole
     )
     result = run(paths, config, rules=rules, stdin_name=stdin_filename, progress=progress())
@@ -294,49 +299,6 @@ def _targets(format_: str | None, outputs: Sequence[tuple[str, str]]) -> list[tu
     if twice:
         raise click.UsageError(f"two reports for {'stdout' if twice == '-' else twice}; give each a file of its own")
     return targets
-
-
-def _config(paths: Sequence[str], given: str | None, rules: Sequence[Rule], *, find: bool) -> Config:
-    """The configuration file's content, or the defaults; globs in it are relative to its folder."""
-    from webhook import sources
-    from webhook.config import FILE_NAME, Config, read_config
-
-    start = next((path for path in paths if path != "-"), ".")
-    file = given or (sources.find_config(start, FILE_NAME) if find else None)
-    if file is None:
-        return Config()
-    config = read_config(sources.read_text(file), sources.shown(file), [rule.name for rule in rules])
-    folder = os.path.dirname(os.path.abspath(file))
-    return config._replace(folder=folder.replace(os.sep, "/"), here=os.getcwd().replace(os.sep, "/"))
-
-
-def _with_options(
-    config: Config,
-    *,
-    select: tuple[str, ...],
-    ignore: tuple[str, ...],
-    settings: Sequence[str],
-    namespace: str | None,
-    fail_on: str | None,
-    whole: bool,
-) -> Config:
-    """What the command line says goes before what the file says."""
-    from webhook.rule import Severity
-    from webhook.settings import read_setting, read_stack
-
-    stack = config.stack
-    for setting in settings:
-        stack = read_stack(read_setting(setting), stack)
-    if namespace:
-        stack = replace(stack, default_namespace=namespace)
-    return config._replace(
-        select=select or config.select,
-        ignore=ignore if select else (*config.ignore, *ignore),
-        fail_on=Severity[fail_on.upper()] if fail_on else config.fail_on,
-        whole=whole or config.whole,
-        stack=stack,
-        now=int(time.time()),
-    )
 
 
 def _report(
@@ -397,24 +359,6 @@ def _described(rule: Rule) -> Mapping[str, object]:
         "over": list(rule.over),
         "lintOnly": rule.lint_only,
     }
-
-
-@gangcheck.command(short_help="Explain a rule.")
-@click.argument("name", metavar="RULE", shell_complete=_rule_names)
-@click.option("--format", "format_", type=click.Choice(["text", "markdown"]), default="text")
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour in text output.")
-def explain(name: str, format_: str, color: str) -> int:
-    """Explain a RULE: the mistake, what really happens, by version, and how to silence it."""
-    from webhook import explain as pages
-    from webhook.rules import all_rules
-    from webhook.settings import did_you_mean
-
-    known = {rule.name: rule for rule in all_rules()}
-    if name not in known:
-        hint = did_you_mean(name, known) or "; `gangcheck rules` lists them"
-        raise click.BadParameter(f"there is no rule {name!r}{hint}", param_hint="RULE")
-    rule = known[name]
-    return _shown(pages.markdown(rule) if format_ == "markdown" else pages.text(rule, wants_color(color)))
 
 
 _COMPLETION = """Print the script that completes commands, options and rule names.

@@ -55,6 +55,7 @@ WORDS = (
     b"managedNodeSelector",
     b"HelmRelease",
     b"ebhookConfiguration",
+    b"ResourceQuota",
     *map(str.encode, STEMS + GROUPS),
 )
 """A document concerns us only if it holds one of these: Pods and their templates have containers, and whatever

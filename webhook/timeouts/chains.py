@@ -1,0 +1,45 @@
+"""Everything that an input shows of an installation to its chains of time limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from webhook.installation.flags import runs_coscheduling, version_of_hami
+from webhook.model import HookChain, PodGroup, Release, Subject
+from webhook.stack import Stack
+from webhook.timeouts import PERMIT, Chain
+from webhook.timeouts.links import group_link, links, webhook_links
+from webhook.timeouts.order import breaks
+
+
+def chains(subjects: Sequence[Subject], stack: Stack) -> Iterator[Chain]:
+    """A chain for each HAMi release that has a part in it, else that of the defaults; the webhooks' beside it."""
+    groups = [each for each in subjects if type(each) is PodGroup and each.is_coscheduling and not each.templated]
+    found = [each for each in subjects if type(each) is Release and _has_limits(each)]
+    for release in found or (None,):
+        yield _chain(release, groups, stack)
+    for hooks in (each for each in subjects if type(each) is HookChain):
+        met = tuple(webhook_links(hooks))
+        if met:
+            yield Chain("webhooks of Pods", None, met, tuple(breaks(met)))
+
+
+def _has_limits(release: Release) -> bool:
+    return any((release.config, release.values, release.extender, release.scheduler))
+
+
+def _chain(release: Release | None, groups: Sequence[PodGroup], stack: Stack) -> Chain:
+    chain = list(links(release, stack))
+    permit = next((link for link in chain if link.name == PERMIT), None)
+    waits = [(group, group_link(group, permit)) for group in groups]
+    version = version_of_hami(release, stack) if release else stack.hami
+    gangs = runs_coscheduling(release) if release else None
+    every = (*chain, *(link for _, link in waits))
+    return Chain(_title(release), version, every, tuple(breaks(chain, waits, gangs=gangs)))
+
+
+def _title(release: Release | None) -> str:
+    if release is None:
+        return ""
+    where = f" in {release.namespace}" if release.namespace else ""
+    return f"HAMi release {release.name}{where}" if release.name else f"HAMi{where} ({release.ref})"

@@ -1,0 +1,152 @@
+"""Which limits of a chain do not fit together, each with what it comes to and the cure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from webhook.installation.flags import DEFAULT_QPS
+from webhook.model import PodGroup
+from webhook.timeouts import BACKOFF, CALL, CLIENT_LIMIT, LOCK, PERMIT, REQUEST, RETRY, WEBHOOKS, Break, Link
+
+_MARGIN = 10.0
+"""Seconds between HAMi's retry and httpTimeout where the extender's client is throttled (with 2 s one of three binds
+that waited ended in the HTTP time-out, seen)."""
+
+_SAFE = 12
+"""Members of a gang on one node that were all bound with the default client limit (27 s); 16 were not (seen)."""
+
+_BIND_SECONDS = 1.8
+_FILTER_SECONDS = 0.4
+_FAST_FILTER_SECONDS = 0.05
+"""Seconds per member with the default limit of 5 requests/s, and with a raised one (seen)."""
+
+Named = Mapping[str, Link]
+
+
+def breaks(
+    chain: Sequence[Link], groups: Sequence[tuple[PodGroup, Link]] = (), *, gangs: bool | None = None
+) -> Iterator[Break]:
+    """Every pair of limits that does not fit; what is unknown breaks nothing.
+
+    `gangs` tells whether the scheduler has Coscheduling, None where nobody knows.
+    """
+    named = {link.name: link for link in chain}
+    yield from _call(named, gangs=gangs)
+    yield from _lock(named)
+    yield from _backoff(named)
+    yield from _webhooks(named)
+    for group, wait in groups if gangs is not False else ():
+        yield from _group(group, wait, named)
+
+
+def _amount(named: Named, name: str) -> float | None:
+    return named[name].seconds if name in named else None
+
+
+def _is_throttled(named: Named) -> bool:
+    limit = named[CLIENT_LIMIT].rate if CLIENT_LIMIT in named else None
+    return limit is not None and limit <= DEFAULT_QPS
+
+
+def _call(named: Named, *, gangs: bool | None) -> Iterator[Break]:
+    retry, call = _amount(named, RETRY), _amount(named, CALL)
+    if retry is None or call is None or retry <= 0:
+        return
+    limits = f"HAMi waits {retry:g} s for a node's lock (--node-lock-retry-timeout), kube-scheduler {call:g} s for HAMi"
+    if retry >= call:
+        yield Break(
+            (RETRY, CALL),
+            f"{limits} (httpTimeout): kube-scheduler gives up first, the Pod is bound late and its gang never "
+            "counts it",
+            f"set httpTimeout to {retry + _MARGIN:g}s, or --node-lock-retry-timeout to {max(call - _MARGIN, 1):g}s",
+            ("extender-timeout",),
+        )
+    elif call - retry < _MARGIN and _is_throttled(named) and gangs is not False:
+        yield Break(
+            (CLIENT_LIMIT, RETRY, CALL),
+            f"{limits} (httpTimeout): {call - retry:g} s between them are too few while HAMi's client is held to "
+            "5 requests/s, which makes its polls late",
+            f"add --kube-qps=100 --kube-burst=200 to the extender, or set httpTimeout to {retry + _MARGIN:g}s",
+            ("extender-client-limit", "extender-timeout"),
+            certain=gangs is True,
+        )
+
+
+def _lock(named: Named) -> Iterator[Break]:
+    age = _amount(named, LOCK)
+    if age is None:
+        return
+    if age <= 0:
+        yield Break(
+            (LOCK,),
+            f"--node-lock-timeout is {named[LOCK].value}: every lock counts as old, so Pods take it from each other",
+            "set --node-lock-timeout to 5m",
+            ("node-lock-flags",),
+        )
+        return
+    held = max(_amount(named, RETRY) or 0, _amount(named, CALL) or 0)
+    if age <= held:
+        yield Break(
+            (LOCK, RETRY, CALL),
+            f"a lock is taken over after {age:g} s (--node-lock-timeout), while others wait {held:g} s for it: a lock "
+            "that is still in use may be taken",
+            "set --node-lock-timeout well above the other two, such as 5m",
+            ("node-lock-flags",),
+        )
+
+
+def _backoff(named: Named) -> Iterator[Break]:
+    seconds = _amount(named, BACKOFF)
+    if seconds:
+        yield Break(
+            (BACKOFF,),
+            f"podGroupBackoffSeconds is {seconds:g}: nothing wakes the group when they are over; 20 s became 327 s in "
+            "a quiet cluster",
+            "leave podGroupBackoffSeconds out",
+            ("podgroup-backoff",),
+        )
+
+
+def _webhooks(named: Named) -> Iterator[Break]:
+    total, allowed = _amount(named, WEBHOOKS), _amount(named, REQUEST)
+    if total is not None and allowed is not None and total > allowed:
+        yield Break(
+            (WEBHOOKS, REQUEST),
+            f"the webhooks of one Pod may take {total:g} s, and the API server gives a request {allowed:g}: when they "
+            "hang, Pods are refused, with failurePolicy Ignore too",
+            "set timeoutSeconds to 3 or less for each of them",
+            ("webhook-long-timeout",),
+        )
+
+
+def _group(group: PodGroup, wait: Link, named: Named) -> Iterator[Break]:
+    size, amount = group.min_member, wait.seconds
+    if amount is not None and amount <= 0:
+        yield Break(
+            (wait.name, PERMIT),
+            f"{group.ref} lets its members wait {amount:g} s for each other: a race that larger or slower gangs lose",
+            "set scheduleTimeoutSeconds to 60",
+            ("schedule-timeout-unusable",),
+        )
+        return
+    if size is None or size <= 1:
+        return
+    needed = size * (_FILTER_SECONDS if _is_throttled(named) else _FAST_FILTER_SECONDS)
+    if amount is not None and amount < needed:
+        yield Break(
+            (wait.name, CLIENT_LIMIT),
+            f"{group.ref} lets its members wait {amount:g} s, and {size} GPU Pods take about {needed:.0f} s to pass "
+            "HAMi's extender one by one: the first gives up before the last has come",
+            f"set scheduleTimeoutSeconds to {max(60, 2 * round(needed))}, or raise --kube-qps and --kube-burst",
+            ("schedule-timeout-unusable",),
+            certain=False,
+        )
+    if size > _SAFE and _is_throttled(named) and _amount(named, RETRY) != 0:
+        yield Break(
+            (wait.name, CLIENT_LIMIT, RETRY, CALL),
+            f"{group.ref} has minMember {size}: on one node {size} GPU Pods take about {size * _BIND_SECONDS:.0f} s to "
+            f"bind ({_BIND_SECONDS:g} s each); {_SAFE} were bound within 28 s and 30 s, 16 never",
+            "add --kube-qps=100 --kube-burst=200 to the extender, or spread the members over nodes",
+            ("gang-too-big-for-one-node", "extender-client-limit"),
+            certain=False,
+        )
