@@ -445,6 +445,13 @@ class Certificate(NamedTuple):
     authority: bool = False
 
 
+class Quota(NamedTuple):
+    """A ResourceQuota: what its namespace may have at most, by name as written (`limits.nvidia.com/gpumem`)."""
+
+    ref: Ref
+    hard: Mapping[str, object]
+
+
 class RuntimeClass(NamedTuple):
     """A RuntimeClass, by its name."""
 
@@ -793,6 +800,7 @@ Subject: TypeAlias = (
     | Service
     | Namespace
     | Certificate
+    | Quota
     | RuntimeClass
     | RuntimeClassUse
     | Object

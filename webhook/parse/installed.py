@@ -14,6 +14,7 @@ from webhook.model import (
     HookRule,
     Namespace,
     Path,
+    Quota,
     Ref,
     Requirement,
     RuntimeClass,
@@ -129,6 +130,11 @@ def _certificate(body: Mapping[str, object], ref: Ref) -> Certificate:
     return Certificate(ref, secret, names, dig(body, "spec", "isCA") is True)
 
 
+def _quota(body: Mapping[str, object], ref: Ref) -> Quota:
+    hard = dig(body, "spec", "hard")
+    return Quota(ref, hard if isinstance(hard, dict) else {})
+
+
 def _runtime_class(_: Mapping[str, object], ref: Ref) -> RuntimeClass:
     return RuntimeClass(ref)
 
@@ -136,13 +142,14 @@ def _runtime_class(_: Mapping[str, object], ref: Ref) -> RuntimeClass:
 _READERS: Mapping[tuple[str, str], Callable[[Mapping[str, object], Ref], Subject | None]] = {
     ("", "Service"): _service,
     ("", "Namespace"): _namespace,
+    ("", "ResourceQuota"): _quota,
     ("cert-manager.io", "Certificate"): _certificate,
     ("node.k8s.io", "RuntimeClass"): _runtime_class,
 }
 
 
 def neighbour(body: Mapping[str, object], ref: Ref) -> Subject | None:
-    """An object that a webhook configuration leans on; None where it is none."""
+    """An object that others lean on, or that counts what Pods ask for; None where it is none."""
     reader = _READERS.get((ref.group, ref.kind))
     return reader(body, ref) if reader else None
 
