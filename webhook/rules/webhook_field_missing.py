@@ -37,15 +37,24 @@ def webhook_field_missing(configuration: HookConfiguration, stack: Stack) -> Ite
     Checked: both of these, the name (a domain of three parts or more, in lower case), `clientConfig` (a url or a
     service with namespace and name, not both), `failurePolicy`, `matchPolicy`, `reinvocationPolicy`, `timeoutSeconds`
     (1 to 30), and in each rule its operations, apiGroups, apiVersions and resources. Values of a wrong type are
-    `malformed`'s; templated ones may yet be right. A patch, which names no rules, is not judged.
+    `malformed`'s; templated ones may yet be right, and so may all of a webhook whose name or Service is templated. A
+    patch, which names no rules, is not judged.
     """
     for hook in configuration.hooks:
+        if _is_template(hook):
+            continue
         for path, wrong, cure in _faults(hook, mutating=configuration.mutating):
             yield Finding(
                 configuration.field(hook, *path, at="key" if path[-1] in _MAPPINGS else "value"),
                 f"{hook} {wrong}; the API server refuses {configuration.ref} as a whole",
                 fix=cure,
             )
+
+
+def _is_template(hook: Hook) -> bool:
+    """Whether it is named by something that is filled in later: then what is absent may come with it."""
+    service = dig(hook.fields, "clientConfig", "service")
+    return any(map(templated, (hook.name, dig(service, "name"), dig(service, "namespace"))))
 
 
 def _faults(hook: Hook, *, mutating: bool) -> Iterator[_Fault]:

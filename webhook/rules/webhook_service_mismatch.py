@@ -69,7 +69,7 @@ def _not_there(hook: Hook, endpoint: Endpoint, setting: HookSetting, stack: Stac
             fix=f"set clientConfig.service.namespace to {namespace}",
             related=(Related(Place(service.ref, ("metadata", "namespace")), "the Service is here"),),
         )
-    elif setting.whole:
+    elif setting.whole and stack.default_namespace not in homes:
         yield Finding(
             setting.configuration.field(hook, "clientConfig", "service", "name"),
             f"{hook} calls Service/{endpoint.name} in namespace {endpoint.namespace}, which is not there",
