@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import jsonpatch
 import pytest
 import yaml
 from cryptography import x509
@@ -24,10 +25,11 @@ from webhook.config import Config
 from webhook.hookrules import concerns_pods, pod_operations, takes
 from webhook.images.faults import fault
 from webhook.images.references import reference
-from webhook.model import Authorities, Hook, HookRule, Requirement
+from webhook.model import Authorities, Hook, HookRule, Requirement, pointer
 from webhook.parse.authorities import authorities, not_after
 from webhook.parse.placeholders import templated
 from webhook.result import Result
+from webhook.rule import Finding
 from webhook.rules import all_rules
 from webhook.selectors import NAMESPACE_NAME, opts_in, selects, selects_namespace
 from webhook.stack import Stack
@@ -503,3 +505,45 @@ def test_the_rule_says_what_the_grammar_says(verdict: str, written: str) -> None
     )
     assert bool(result.findings) is (bool(fault(image)) and not templated(image))
     assert verdict == "refused" or not result.findings
+
+
+def edited(body: Object, finding: Finding) -> Object:
+    """An object with a finding's cure made."""
+    steps = [
+        {
+            "op": edit.operation,
+            "path": pointer(edit.place.path),
+            **({} if edit.value is None else {"value": edit.value}),
+        }
+        for edit in finding.edits
+    ]
+    mended: Object = jsonpatch.apply_patch(body, steps)
+    return mended
+
+
+@pytest.mark.parametrize(
+    ("rule", "bodies"),
+    [
+        ("webhook-reinvoked", [configuration({**hook(reinvocationPolicy="IfNeeded"), "name": "vgpu.hami.io"})]),
+        (
+            "webhook-namespace-label",
+            [
+                configuration(
+                    hook(
+                        namespaceSelector={
+                            "matchExpressions": [{"key": "name", "operator": "NotIn", "values": ["kube-system"]}]
+                        }
+                    )
+                )
+            ],
+        ),
+        ("certificate-names", [configuration(hook()), BODIES[8]]),
+    ],
+)
+def test_cures_mend(rule: str, bodies: list[Object]) -> None:
+    (found,) = check(("a.yaml", text(*bodies))).findings
+    assert found.finding.rule == rule
+    assert found.finding.edits
+    place = found.finding.place.ref
+    mended = [edited(body, found.finding) if body["kind"] == place.kind else body for body in bodies]
+    assert said(check(("a.yaml", text(*mended)))) == []

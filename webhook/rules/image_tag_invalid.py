@@ -43,8 +43,8 @@ def image_tag_invalid(subject: Pod | Release, stack: Stack) -> Iterator[Finding]
         if wrong:
             yield Finding(
                 Place(subject.ref, (*container.path, "image")),
-                f"container {container.name} of {subject} has the image {_shown(container.image)}, which has {wrong}: "
-                "no registry takes that",
+                f"the image of container {container.name} of {subject} has {wrong}, and no registry takes that: "
+                f"{_shown(container.image)}",
                 fix=_fix(container.image),
             )
 

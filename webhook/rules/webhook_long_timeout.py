@@ -42,8 +42,8 @@ def webhook_long_timeout(chain: HookChain, stack: Stack) -> Iterator[Finding]:
     configuration, hook, seconds = first
     yield Finding(
         configuration.field(hook, "timeoutSeconds"),
-        f"{hook} may take {seconds} of the {total} seconds that webhooks may take for an ordinary Pod; the API server "
-        f"gives a request {_PATIENCE}: when they hang, Pods are refused, with failurePolicy Ignore too",
+        f"webhooks may take {total} seconds for an ordinary Pod, {hook} {seconds} of them, and the API server gives a "
+        f"request {_PATIENCE}: when they hang, Pods are refused, with failurePolicy Ignore too",
         fix="set timeoutSeconds to 3 or less for each of them",
         related=tuple(_related([*others, *validating])),
     )
