@@ -251,7 +251,7 @@ def test_the_server_is_its_own_mutator_unless_told_otherwise(
         (["--certs", "external"], "server.certs: external certificates are files; name them by --tls-cert and"),
         (["--certs", "managed", "--tls-cert", "a", "--tls-key", "b"], "managed certificates are the server's own;"),
         (["--leaf-seconds", "604800", "--ca-seconds", "604800"], "server.caSeconds: wanted is 1816200 or more, three"),
-        (["--leaf-seconds", "20", "--certs-poll-seconds", "10"], "server.certsPollSeconds: wanted is 3 or less"),
+        (["--certs", "managed", "--leaf-seconds", "20"], "server.certsPollSeconds: wanted is 3 or less"),
         (["--select", "musl-imag"], "there is no rule 'musl-imag'; did you mean 'musl-image'?"),
         (["--stack", "hami"], "--stack 'hami' is no KEY=VALUE"),
         (["--config", "nowhere.yaml"], "nowhere.yaml"),

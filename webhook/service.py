@@ -83,7 +83,7 @@ def contradiction(server: Server) -> tuple[str, str] | None:
     least = 3 * (server.leaf_seconds + server.propagation_seconds)
     if server.ca_seconds < least:
         return "caSeconds", f"wanted is {least} or more, three times leafSeconds and propagationSeconds together"
-    if server.certs_poll_seconds * 6 > server.leaf_seconds:
+    if server.certs_mode == "managed" and server.certs_poll_seconds * 6 > server.leaf_seconds:
         return "certsPollSeconds", f"wanted is {server.leaf_seconds // 6} or less, a sixth of leafSeconds"
     return None
 
