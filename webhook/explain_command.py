@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import click
@@ -33,7 +34,23 @@ def _timeouts(examined: Examined, config: Config, style: Style, *, json: bool) -
     return timeouts.json(found, examined.spot) if json else timeouts.text(found, examined.spot, style)
 
 
-TOPICS: Mapping[str, Topic] = {"timeouts": _timeouts}
+def _request(examined: Examined, config: Config, style: Style, *, json: bool) -> str:  # noqa: ARG001 - one shape
+    from webhook.report import requests
+
+    found = requests.askings(examined.subjects, examined.stack)
+    return requests.json(found, examined.spot) if json else requests.text(found, examined.spot, style)
+
+
+def _stack(examined: Examined, config: Config, style: Style, *, json: bool) -> str:
+    from webhook.installation.detecting import detect
+    from webhook.report import stack as page
+
+    shown = detect(examined.subjects)
+    make = page.json if json else partial(page.text, style=style)
+    return make(config.stack, shown, examined.spot)
+
+
+TOPICS: Mapping[str, Topic] = {"request": _request, "stack": _stack, "timeouts": _timeouts}
 """The words that are no rules: `gangcheck explain timeouts PATH...`."""
 
 _HELP = """Explain a RULE, or what manifests come to.
@@ -42,6 +59,9 @@ With a RULE: the mistake, what really happens, by version, and how to silence it
 
 \b
 With a TOPIC and PATHs, files and folders as for `gangcheck lint`:
+  request   what each container asks for, and what HAMi reads of it
+  stack     what rules take to hold: versions, names and limits, each with
+            where it is shown, or that it is declared or the default
   timeouts  the chain of time limits that a gang passes, each with where it
             is set or whose default it is, and where the chain is broken
 """
@@ -53,7 +73,7 @@ def _names(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> lis
     return [name for name in (*TOPICS, *(rule.name for rule in all_rules())) if name.startswith(incomplete)]
 
 
-@click.command(help=_HELP, short_help="Explain a rule, or the time limits that manifests come to.")
+@click.command(help=_HELP, short_help="Explain a rule, or what manifests come to.")
 @click.argument("name", metavar="RULE|TOPIC", shell_complete=_names)
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
 @click.option(

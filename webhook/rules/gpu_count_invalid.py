@@ -42,8 +42,9 @@ def gpu_count_invalid(pod: Pod, stack: Stack) -> Iterator[Finding]:
         if stack.meanings.keys().isdisjoint(container.limits) and stack.meanings.keys().isdisjoint(container.requests):
             continue
         for request in asked(container, stack):
-            asks = (*request.device, request.priority) if request.priority else request.device
-            yield from (_refused(pod, request, ask) for ask in asks if ask.number is not None and is_refused(ask))
+            yield from (
+                _refused(pod, request, ask) for ask in request.asks if ask.number is not None and is_refused(ask)
+            )
             yield from _count(pod, stack, request)
 
 

@@ -5,16 +5,13 @@ from collections.abc import Iterator
 from webhook.model import Pod
 from webhook.rule import Edit, Finding, Severity, rule
 from webhook.stack import Stack
-from webhook.vgpu import LARGEST, Ask, Asked, has_binary_suffix, has_suffix, readings, served, traits
+from webhook.vgpu import LARGEST, Ask, Asked, has_binary_suffix, has_suffix, is_illegal, readings, served, traits
 from webhook.vgpu.wording import consequence, named
 
 _MIB = 2**20
 _GIB = 2**10  # in MiB
 _LEAST_MEANT = 64
 """MiB: a number of bytes that comes to less was hardly meant as bytes."""
-
-_SLICES = (2, 4, 8, 16, 32, 64, 96)
-"""Moore Threads' legal sizes, in units of 512 MiB (pkg/device/mthreads/device.go legalMemoryslices)."""
 
 
 @rule(Pod, Severity.ERROR, evidence="seen")
@@ -49,7 +46,7 @@ def gpu_memory_unit(pod: Pod, stack: Stack) -> Iterator[Finding]:
             continue
         if _is_too_much(request, ask, stack):
             yield _too_much(pod, request, ask, stack)
-        elif request.vendor == "mthreads" and _is_no_slice(request, ask):
+        elif is_illegal(request):
             yield _no_slice(pod, request, ask)
 
 
@@ -115,16 +112,12 @@ def _edits(pod: Pod, request: Asked, ask: Ask, right: int) -> Iterator[Edit]:
             yield Edit("replace", place, right)
 
 
-def _is_no_slice(request: Asked, ask: Ask) -> bool:
-    """Several cards are given whole, whatever their memory says."""
-    return request.count is not None and request.count.number == 1 and ask.number not in _SLICES
-
-
 def _no_slice(pod: Pod, request: Asked, ask: Ask) -> Finding:
-    larger = next((size for size in _SLICES if size >= (ask.number or 0)), _SLICES[-1])
+    own = traits(request.vendor)
+    larger = next((size for size in own.legal if size >= (ask.number or 0)), own.legal[-1])
     return Finding(
         request.place(pod, ask),
         f"{named(request, pod)}: {ask.name} is {ask.text}, and HAMi's webhook takes "
-        f"{', '.join(map(str, _SLICES[:-1]))} or {_SLICES[-1]} (units of 512 MiB) only: it denies the Pod",
+        f"{', '.join(map(str, own.legal[:-1]))} or {own.legal[-1]} (units of {own.unit} MiB) only: it denies the Pod",
         fix=f"write {ask.name}: {larger}",
     )

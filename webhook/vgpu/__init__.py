@@ -14,7 +14,7 @@ from webhook.model import Container, Pod
 from webhook.stack import Stack, Version
 from webhook.vgpu import nvidia, others
 from webhook.vgpu.asking import Ask, Asked, asked, shown
-from webhook.vgpu.others import Traits, has_binary_suffix, has_suffix, traits
+from webhook.vgpu.others import Traits, has_binary_suffix, has_suffix, is_illegal, traits
 from webhook.vgpu.reading import IGNORED, INT32, LARGEST, REFUSED, Fate, Reading, by_release, is_completed, is_counted
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "has_binary_suffix",
     "has_suffix",
     "is_completed",
+    "is_illegal",
     "is_refused",
     "readings",
     "requests",
@@ -86,12 +87,12 @@ def _reading(request: Asked, pod: Pod, stack: Stack, version: Version) -> Readin
     """What one release makes of a request; None where nobody can tell."""
     if any(ask.number is None for ask in request.device):
         return None
-    if any(map(is_refused, request.device)):
+    if any(ask.number is not None and is_refused(ask) for ask in request.asks):
         return REFUSED
     counted = is_counted(request.container, version)
-    if request.vendor != "nvidia":
-        return others.read(request, version) if counted else IGNORED
     completed = is_completed(pod, request.container, version, stack)
+    if request.vendor != "nvidia":
+        return others.read(request, version, completed=completed) if counted else IGNORED
     reading = nvidia.read(request, version, stack, completed=completed)
     return reading if counted or reading.fate == "denied" else IGNORED
 
@@ -130,7 +131,7 @@ def totals(pod: Pod, stack: Stack) -> tuple[Total, ...]:
     return tuple(found)
 
 
-_BOOKED = frozenset({"exclusive", "shared", "unlimited", "unbooked", "pending"})
+_BOOKED = frozenset({"exclusive", "shared", "unlimited", "unbooked"})
 
 
 def _total(pod: Pod, stack: Stack, family: str, version: Version) -> Total:

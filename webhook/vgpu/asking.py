@@ -56,6 +56,11 @@ class Asked(NamedTuple):
         """The resources that make HAMi take the container for one with a card; the priority alone does not (seen)."""
         return tuple(ask for ask in (self.count, self.memory, self.percentage, self.cores) if ask)
 
+    @property
+    def asks(self) -> tuple[Ask, ...]:
+        """All that it asks for, the priority last."""
+        return (*self.device, self.priority) if self.priority else self.device
+
     def place(self, pod: Pod, ask: Ask, at: Literal["key", "value"] = "value") -> Place:
         return Place(pod.ref, (*self.container.path, "resources", ask.half, ask.name), at)
 

@@ -22,7 +22,8 @@ class Traits(NamedTuple):
 
     `unit` is MiB in one unit of memory, `cores` the percentage where none is asked for, `full` how many cores are all
     of a card's. `total`: memory and cores are those of all cards together. `suffix`: with one, memory is in bytes.
-    `slices`: memory is rounded up to one of these MiB. `read` is False where it is not worked out.
+    `slices`: memory is rounded up to one of these MiB. `legal`: the webhook denies other units of memory. `read` is
+    False where it is not worked out.
     """
 
     unit: int = 1
@@ -31,6 +32,7 @@ class Traits(NamedTuple):
     total: bool = False
     suffix: bool = False
     slices: tuple[int, ...] = ()
+    legal: tuple[int, ...] = ()
     read: bool = True
 
 
@@ -43,7 +45,7 @@ TRAITS: Mapping[str, Traits] = {
     "iluvatar": Traits(unit=256),
     "kunlun": Traits(slices=(24576, 49152, 98304)),
     "metax": Traits(unit=1024, cores=100, suffix=True),
-    "mthreads": Traits(unit=512, full=16, total=True),
+    "mthreads": Traits(unit=512, full=16, total=True, legal=(2, 4, 8, 16, 32, 64, 96)),
 }
 _PLAIN = Traits()
 
@@ -52,8 +54,9 @@ def traits(vendor: str) -> Traits:
     return TRAITS.get(vendor, _PLAIN)
 
 
-def read(asked: Asked, version: Version) -> Reading | None:
-    """What a release makes of a container that it counts; None where that is not worked out."""
+def read(asked: Asked, version: Version, *, completed: bool) -> Reading | None:
+    """What a release makes of a container that it counts; None where that is not worked out. `completed`: its webhook
+    goes over the container first."""
     own = traits(asked.vendor)
     if not own.read:
         return None
@@ -62,6 +65,8 @@ def read(asked: Asked, version: Version) -> Reading | None:
         return IGNORED
     if cards == 0:
         return Reading("none")
+    if completed and is_illegal(asked):
+        return Reading("denied")
     memory = _memory(asked, own, version)
     if memory is None:
         return None if asked.vendor == "ascend" else IGNORED
@@ -71,6 +76,13 @@ def read(asked: Asked, version: Version) -> Reading | None:
     booked = as_int32(memory) // (cards if own.total else 1)
     fate: Fate = "pending" if booked >= LARGEST else "shared" if booked > 0 else "unbooked"
     return Reading(fate, cards, booked if booked > 0 else None, None, cores)
+
+
+def is_illegal(asked: Asked) -> bool:
+    """Whether the vendor's part of HAMi's webhook takes no such memory (mthreads/device.go:94-128); several cards are
+    given whole, whatever their memory says."""
+    legal, ask = traits(asked.vendor).legal, asked.memory
+    return bool(legal and ask and asked.count and asked.count.number == 1 and ask.number not in legal)
 
 
 def _cores(asked: Asked, own: Traits, version: Version, cards: int) -> int:
