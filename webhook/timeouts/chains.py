@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from webhook.installation.flags import runs_coscheduling, version_of_hami
-from webhook.model import HookChain, PodGroup, Release, Subject
+from webhook.installation.profiles import is_enabled
+from webhook.model import HookChain, PodGroup, Release, SchedulerConfig, Subject
 from webhook.stack import Stack
 from webhook.timeouts import PERMIT, Chain
-from webhook.timeouts.links import group_link, links, webhook_links
+from webhook.timeouts.links import group_link, links, scheduler_links, webhook_links
 from webhook.timeouts.order import breaks
 
 
 def chains(subjects: Sequence[Subject], stack: Stack) -> Iterator[Chain]:
-    """A chain for each HAMi release that has a part in it, else that of the defaults; the webhooks' beside it."""
+    """A chain for each HAMi release and each other scheduler with Coscheduling that the input shows, else that of the
+    defaults; beside them that of the webhooks."""
     groups = [each for each in subjects if type(each) is PodGroup and each.is_coscheduling and not each.templated]
     found = [each for each in subjects if type(each) is Release and _has_limits(each)]
-    for release in found or (None,):
+    others = [each for each in subjects if type(each) is SchedulerConfig and is_enabled(each)]
+    others = [each for each in others if not any(each == release.config for release in found)]
+    for release in found or ((None,) if not others else ()):
         yield _chain(release, groups, stack)
+    for config in others:
+        yield _of_scheduler(config, groups if not found else (), stack)
     for hooks in (each for each in subjects if type(each) is HookChain):
         met = tuple(webhook_links(hooks))
         if met:
@@ -36,6 +42,15 @@ def _chain(release: Release | None, groups: Sequence[PodGroup], stack: Stack) ->
     gangs = runs_coscheduling(release) if release else None
     every = (*chain, *(link for _, link in waits))
     return Chain(_title(release), version, every, tuple(breaks(chain, waits, gangs=gangs)))
+
+
+def _of_scheduler(config: SchedulerConfig, groups: Sequence[PodGroup], stack: Stack) -> Chain:
+    """The chain of a scheduler with Coscheduling that HAMi has no part in."""
+    chain = list(scheduler_links(config, stack))
+    permit = next((link for link in chain if link.name == PERMIT), None)
+    waits = [(group, group_link(group, permit)) for group in groups]
+    every = (*chain, *(link for _, link in waits))
+    return Chain(f"kube-scheduler ({config.ref})", None, every, tuple(breaks(chain, waits, gangs=True)))
 
 
 def _title(release: Release | None) -> str:

@@ -9,7 +9,7 @@ from webhook.installation.durations import seconds
 from webhook.installation.flags import DEFAULT_QPS, DEFAULT_RETRY, RETRIES, Flags, extender_flags, version_of_hami
 from webhook.installation.profiles import arguments, is_enabled
 from webhook.installation.releases import hami_extender
-from webhook.model import Hook, HookChain, HookConfiguration, PodGroup, Release
+from webhook.model import Hook, HookChain, HookConfiguration, PodGroup, Release, SchedulerConfig
 from webhook.selectors import selects
 from webhook.stack import Stack, Version
 from webhook.timeouts import (
@@ -53,7 +53,12 @@ def links(release: Release | None, stack: Stack) -> Iterator[Link]:
     yield _call(release)
     yield Link(FIRST_ANSWER, "", 15.0, "up to 15s", "fixed", "HAMi registers nodes every 15 s (seen with 2.10.0)")
     yield _lock(flags, version)
-    yield from _plugin(release, stack)
+    yield from scheduler_links(release.config if release else None, stack)
+
+
+def scheduler_links(config: SchedulerConfig | None, stack: Stack) -> Iterator[Link]:
+    """Those of kube-scheduler and Coscheduling alone."""
+    yield from _plugin(config, stack)
     yield Link(LONGEST, "", LONGEST_SECONDS, "15m", "fixed", "kube-scheduler framework/runtime, maxTimeout")
     yield Link(FLUSH, "", 300.0, "5m", "fixed", "kube-scheduler's queue (seen: 327 s)")
 
@@ -144,9 +149,8 @@ def _call(release: Release | None) -> Link:
     return Link(CALL, setting, amount, str(text), "input", "", place)
 
 
-def _plugin(release: Release | None, stack: Stack) -> Iterator[Link]:
+def _plugin(config: SchedulerConfig | None, stack: Stack) -> Iterator[Link]:
     """Coscheduling's own two, by the first profile that gives arguments."""
-    config = release.config if release else None
     if config is not None and not is_enabled(config):
         why = "Coscheduling is not enabled in the configuration"
         yield Link(PERMIT, "permitWaitingTimeSeconds", None, "none", "input", why, config.place("profiles", at="key"))

@@ -70,6 +70,16 @@ def _call(named: Named, *, gangs: bool | None) -> Iterator[Break]:
             ("extender-client-limit", "extender-timeout"),
             certain=gangs is True,
         )
+    elif _is_throttled(named) and gangs:
+        yield Break(
+            (CLIENT_LIMIT, RETRY),
+            f"HAMi's client is held to 5 requests/s: each member of a gang on one node takes {_FILTER_SECONDS:g} s to be "
+            f"filtered and {_BIND_SECONDS:g} s to be bound instead of 0.1, so about "
+            f"{max(int(retry / (_FILTER_SECONDS + _BIND_SECONDS)), 1)} members fit into {retry:g} s",
+            "add --kube-qps=100 --kube-burst=200 to the extender",
+            ("extender-client-limit",),
+            certain=False,
+        )
 
 
 def _lock(named: Named) -> Iterator[Break]:
@@ -129,7 +139,7 @@ def _group(group: PodGroup, wait: Link, named: Named) -> Iterator[Break]:
             ("schedule-timeout-unusable",),
         )
         return
-    if size is None or size <= 1:
+    if size is None or size <= 1 or CLIENT_LIMIT not in named:
         return
     needed = size * (_FILTER_SECONDS if _is_throttled(named) else _FAST_FILTER_SECONDS)
     if amount is not None and amount < needed:
