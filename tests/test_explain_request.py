@@ -57,6 +57,47 @@ metadata: {name: plain}
 spec: {containers: [{name: main, image: x}]}
 """
 
+UNKNOWN = """\
+Job/train (job.yaml:10)
+  container       asks for                                                read by         gets
+  warm-up (init)  nvidia.com/gpu 1, gpumem 3000                           HAMi up to 2.8  nothing: the request is ignored
+                                                                          HAMi from 2.9   1 x 3000 MiB
+  main            nvidia.com/gpu 2, gpumem 16Gi, gpucores 30, priority 1  HAMi up to 2.9  no limit, 0 MiB booked
+                                                                          HAMi from 2.10  nothing: the request is ignored
+  side            nvidia.com/gpu 1                                        HAMi up to 2.6  1 card with all of its memory
+                                                                          HAMi from 2.7   1 whole card
+  nvidia: the Pod books 3 cards at once (HAMi up to 2.8)
+  nvidia: the Pod books 4 cards at once (HAMi 2.9)
+  nvidia: the Pod books 1 card at once (HAMi from 2.10)
+
+Pod/dcu (job.yaml:30)
+  its scheduler volcano is none that HAMi serves
+  container  asks for                                      read by  gets
+  main       hygon.com/dcunum 1, dcumem 2000, dcucores 60  HAMi     1 x 2000 MiB, 60 % of the cores
+
+Pod/templated (job.yaml:39)
+  container  asks for                read by  gets
+  main       nvidia.com/gpu ${GPUS}           cannot be told
+"""
+
+KNOWN = """\
+Job/train (job.yaml:10)
+  container       asks for                                                read by    gets
+  warm-up (init)  nvidia.com/gpu 1, gpumem 3000                           HAMi 2.10  1 x 3000 MiB
+  main            nvidia.com/gpu 2, gpumem 16Gi, gpucores 30, priority 1  HAMi 2.10  nothing: the request is ignored
+  side            nvidia.com/gpu 1                                        HAMi 2.10  1 whole card
+  nvidia: the Pod books 1 card at once (HAMi 2.10)
+
+Pod/dcu (job.yaml:30)
+  its scheduler volcano is none that HAMi serves
+  container  asks for                                      read by    gets
+  main       hygon.com/dcunum 1, dcumem 2000, dcucores 60  HAMi 2.10  1 x 2000 MiB, 60 % of the cores
+
+Pod/templated (job.yaml:39)
+  container  asks for                read by  gets
+  main       nvidia.com/gpu ${GPUS}           cannot be told
+"""
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -73,22 +114,13 @@ def explain(*arguments: str) -> Result:
 def test_an_unknown_release_shows_what_all_of_them_read() -> None:
     result = explain("job.yaml")
     assert result.return_value == 0
-    assert (
-        result.stdout
-        == """\
-Job/train (job.yaml:10)
-  container       asks for                                             read by         gets
-  warm-up (init)  nvidia.com/gpu 1, gpumem 3000                        HAMi up to 2.8  nothing: the request is ignored
-                                                                       HAMi from 2.9   1 x 3000 MiB
-  main            nvidia.com/gpu 2, gpumem 16Gi, gpucores 30, priority 1  HAMi up to 2.9  no limit, 0 MiB booked
-"""
-    )
+    assert result.stdout == UNKNOWN
 
 
 @pytest.mark.usefixtures("folder")
 def test_a_known_release_has_one_reading() -> None:
     result = explain("job.yaml", "--stack", "hami=2.10")
-    assert result.stdout == ""
+    assert result.stdout == KNOWN
 
 
 @pytest.mark.usefixtures("folder")
@@ -114,7 +146,7 @@ def test_json() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_nothing_to_show(folder: Path) -> None:
-    (folder / "plain.yaml").write_text(MANIFEST.split("---\n")[-1], encoding="utf-8")
+    (folder / "plain.yaml").write_text(MANIFEST.rsplit("---\n", maxsplit=1)[-1], encoding="utf-8")
     result = explain("plain.yaml")
     assert (result.return_value, result.stdout) == (0, "No container asks for a GPU of HAMi's.\n")
 
