@@ -18,7 +18,7 @@ spec:
   template:
     spec:
       initContainers:
-        - name: warm-up
+        - name: warm
           image: x
           resources: {limits: {nvidia.com/gpu: 1, nvidia.com/gpumem: 3k}}
       containers:
@@ -59,13 +59,13 @@ spec: {containers: [{name: main, image: x}]}
 
 UNKNOWN = """\
 Job/train (job.yaml:10)
-  container       asks for                                                read by         gets
-  warm-up (init)  nvidia.com/gpu 1, gpumem 3000                           HAMi up to 2.8  nothing: the request is ignored
-                                                                          HAMi from 2.9   1 x 3000 MiB
-  main            nvidia.com/gpu 2, gpumem 16Gi, gpucores 30, priority 1  HAMi up to 2.9  no limit, 0 MiB booked
-                                                                          HAMi from 2.10  nothing: the request is ignored
-  side            nvidia.com/gpu 1                                        HAMi up to 2.6  1 card with all of its memory
-                                                                          HAMi from 2.7   1 whole card
+  container    asks for                                                read by         gets
+  warm (init)  nvidia.com/gpu 1, gpumem 3000                           HAMi up to 2.8  nothing: the request is ignored
+                                                                       HAMi from 2.9   1 x 3000 MiB
+  main         nvidia.com/gpu 2, gpumem 16Gi, gpucores 30, priority 1  HAMi up to 2.9  no limit, 0 MiB booked
+                                                                       HAMi from 2.10  nothing: the request is ignored
+  side         nvidia.com/gpu 1                                        HAMi up to 2.6  1 card with all of its memory
+                                                                       HAMi from 2.7   1 whole card
   nvidia: the Pod books 3 cards at once (HAMi up to 2.8)
   nvidia: the Pod books 4 cards at once (HAMi 2.9)
   nvidia: the Pod books 1 card at once (HAMi from 2.10)
@@ -82,10 +82,10 @@ Pod/templated (job.yaml:39)
 
 KNOWN = """\
 Job/train (job.yaml:10)
-  container       asks for                                                read by    gets
-  warm-up (init)  nvidia.com/gpu 1, gpumem 3000                           HAMi 2.10  1 x 3000 MiB
-  main            nvidia.com/gpu 2, gpumem 16Gi, gpucores 30, priority 1  HAMi 2.10  nothing: the request is ignored
-  side            nvidia.com/gpu 1                                        HAMi 2.10  1 whole card
+  container    asks for                                                read by    gets
+  warm (init)  nvidia.com/gpu 1, gpumem 3000                           HAMi 2.10  1 x 3000 MiB
+  main         nvidia.com/gpu 2, gpumem 16Gi, gpucores 30, priority 1  HAMi 2.10  nothing: the request is ignored
+  side         nvidia.com/gpu 1                                        HAMi 2.10  1 whole card
   nvidia: the Pod books 1 card at once (HAMi 2.10)
 
 Pod/dcu (job.yaml:30)
@@ -131,7 +131,7 @@ def test_json() -> None:
     job, dcu, templated = told["pods"]
     assert job["object"] == {"apiVersion": "batch/v1", "kind": "Job", "namespace": "default", "name": "train"}
     assert [(each["container"], each["role"], each["line"]) for each in job["requests"]] == [
-        ("warm-up", "init", 10),
+        ("warm", "init", 10),
         ("main", "app", 15),
         ("side", "app", 18),
     ]
