@@ -9,17 +9,19 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import apiserver
 import yaml
-from apiserver import ControlPlane, Object, found, kubectl, listed, named, request, wait_for
+from apiserver import JSON_PATCH, ControlPlane, Object, found, kubectl, listed, named, request, wait_for
 from certificates import Pair
 from controlplane import free_ports
 from server import Server, await_ready
+
+from webhook.model import NOTHING
 
 MANIFESTS = Path(__file__).parents[2] / "manifests"
 NAMESPACE = "gangcheck"
@@ -73,8 +75,10 @@ def account_of(control: ControlPlane, thing: Object) -> ControlPlane:
     return replace(control, token=token, kubeconfig=kubeconfig)
 
 
-def arguments(control: ControlPlane, folder: Path, ports: Sequence[int]) -> list[str]:
-    """The arguments of the Deployment as it is stored, with loopback's addresses, and the policy of the ConfigMap."""
+def arguments(control: ControlPlane, folder: Path, ports: Sequence[int], files: Mapping[str, str]) -> list[str]:
+    """The arguments of the Deployment as it is stored, with loopback's addresses, and the policy of the ConfigMap.
+
+    `files` are arguments that name a mounted file, and where it is here."""
     deployment = found(control, named("apps/v1", "Deployment", "gangcheck", NAMESPACE))
     policy = folder / "policy.yaml"
     config = found(control, named("v1", "ConfigMap", "gangcheck-policy", NAMESPACE))
@@ -83,6 +87,7 @@ def arguments(control: ControlPlane, folder: Path, ports: Sequence[int]) -> list
         "--listen=0.0.0.0:8443": f"--listen=127.0.0.1:{ports[0]}",
         "--probes=0.0.0.0:8080": f"--probes=127.0.0.1:{ports[1]}",
         "--config=/etc/gangcheck/policy.yaml": f"--config={policy}",
+        **{told: f"{told.partition('=')[0]}={file}" for told, file in files.items()},
     }
     told = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
     assert here.keys() <= set(told), told
@@ -90,12 +95,25 @@ def arguments(control: ControlPlane, folder: Path, ports: Sequence[int]) -> list
 
 
 @contextmanager
-def serving(control: ControlPlane, folder: Path, ports: Sequence[int] = (), *, ready: bool = True) -> Iterator[Server]:
+def serving(
+    control: ControlPlane,
+    folder: Path,
+    ports: Sequence[int] = (),
+    *,
+    ready: bool = True,
+    files: Mapping[str, str] = NOTHING,
+) -> Iterator[Server]:
     """What the Deployment runs, beside it; ready once its authority is in both configurations."""
     ports = ports or free_ports(2)
     own = account(control)
     log = control.folder / "logs" / f"gangcheck-{ports[0]}.log"
-    command = [sys.executable, "-m", "webhook", *arguments(control, folder, ports), f"--kubeconfig={own.kubeconfig}"]
+    command = [
+        sys.executable,
+        "-m",
+        "webhook",
+        *arguments(control, folder, ports, files),
+        f"--kubeconfig={own.kubeconfig}",
+    ]
     command += ["--drain-seconds=0", "--certs-poll-seconds=1"]
     with log.open("ab") as output:
         process = subprocess.Popen(
@@ -137,6 +155,29 @@ def bundles(control: ControlPlane) -> list[str]:
     """The caBundle of every entry of both configurations; empty where there is none."""
     entries = (entry for thing in (MUTATING, VALIDATING) for entry in found(control, thing)["webhooks"])
     return [entry["clientConfig"].get("caBundle", "") for entry in entries]
+
+
+def trust(control: ControlPlane, bundle: str) -> None:
+    """Puts an authority into every caBundle, as an injector does."""
+    for thing in (MUTATING, VALIDATING):
+        entries = found(control, thing)["webhooks"]
+        steps = [
+            {"op": "add", "path": f"/webhooks/{index}/clientConfig/caBundle", "value": bundle}
+            for index in range(len(entries))
+        ]
+        assert apiserver.patch(control, thing, steps, content_type=JSON_PATCH).ok
+
+
+def may(control: ControlPlane, user: str, verb: str, group: str, resource: str) -> bool:
+    """Whether a user may do that in all namespaces."""
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {"user": user, "resourceAttributes": {"verb": verb, "group": group, "resource": resource}},
+    }
+    answer = request(control, "POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
+    assert answer.ok, answer
+    return bool(answer.body["status"]["allowed"])
 
 
 def remove(control: ControlPlane) -> None:

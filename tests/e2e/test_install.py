@@ -1,5 +1,6 @@
 """What `kubectl apply -k` makes of the manifests on a real API server, and that it suffices and grants no more."""
 
+import base64
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ import installation
 import pytest
 import yaml
 from apiserver import ControlPlane, Object, create, events, found, get, kubectl, listed, made, named, wait_for
+from certificates import self_signed
 from controlplane import free_ports
 from installation import MANIFESTS, NAMESPACE, VALIDATING, applied, bundles, on_loopback, with_components
 from objects import GROUP, SCHEDULER, pod, template, workload
@@ -341,6 +343,7 @@ def alone(control: ControlPlane, folder: Path, overlay: str, *components: str) -
         installation.remove(control)
 
 
+@pytest.mark.e2e_slow
 def test_annotation_mistake_is_refused_while_the_server_is_away(
     control: ControlPlane, namespace: str, tmp_path: Path
 ) -> None:
@@ -363,6 +366,7 @@ def test_annotation_mistake_is_refused_while_the_server_is_away(
         assert counts["inject.gangcheck.io"] >= 1
 
 
+@pytest.mark.e2e_slow
 def test_policy_takes_updates_as_the_server_does(control: ControlPlane, namespace: str, tmp_path: Path) -> None:
     """Its expressions, evaluated by the API server itself, on what the linter's tests cannot send it: an update."""
     with alone(control, tmp_path, "base", "admission-policy") as server:
@@ -378,6 +382,7 @@ def test_policy_takes_updates_as_the_server_does(control: ControlPlane, namespac
         assert apiserver.patch(control, old, {"metadata": {"labels": {"app": "y"}}}).ok
 
 
+@pytest.mark.e2e_slow
 def test_strict_namespace_is_closed_until_the_break_glass(
     control: ControlPlane, modes: dict[str, str], tmp_path: Path
 ) -> None:
@@ -394,6 +399,7 @@ def test_strict_namespace_is_closed_until_the_break_glass(
         wait_for(lambda: create(control, right["strict"], dryRun="All").ok, what="the broken glass")
 
 
+@pytest.mark.e2e_slow
 def test_uninstalling_leaves_nothing_behind(control: ControlPlane, tmp_path: Path) -> None:
     with alone(control, tmp_path, "base") as server:
         server.stop()
@@ -407,6 +413,7 @@ def test_uninstalling_leaves_nothing_behind(control: ControlPlane, tmp_path: Pat
         assert found(control, named("v1", "Namespace", NAMESPACE)).get("metadata", {}).get("deletionTimestamp")
 
 
+@pytest.mark.e2e_slow
 def test_without_any_right_the_server_says_what_it_lacks(control: ControlPlane, tmp_path: Path) -> None:
     """The rights are needed, too: without the ClusterRole of the configurations it never becomes ready."""
     installation.remove(control)
@@ -420,3 +427,57 @@ def test_without_any_right_the_server_says_what_it_lacks(control: ControlPlane, 
             assert not server.is_ready()
     finally:
         installation.remove(control)
+
+
+@pytest.mark.e2e_slow
+@pytest.mark.usefixtures("crds")
+def test_certificates_of_somebody_else_are_served_and_left_alone(
+    control: ControlPlane, namespace: str, tmp_path: Path
+) -> None:
+    """The overlay cert-manager, with cert-manager played: a pair in the files that are mounted, and its authority in
+    the caBundles. The server has no right to write any of it."""
+    installation.remove(control)
+    create(control, named("v1", "Namespace", "hami-system"))
+    ports, pair = free_ports(2), self_signed(tmp_path, "tls")
+    try:
+        overlay = on_loopback(control, tmp_path / "own", f"https://127.0.0.1:{ports[0]}", "overlays/cert-manager")
+        applied(control, overlay)
+        assert not found(control, named("v1", "Secret", "gangcheck-ca", NAMESPACE))
+        files = {"--tls-cert=/tls/tls.crt": str(pair.certificate), "--tls-key=/tls/tls.key": str(pair.key)}
+        with installation.serving(control, tmp_path, ports, files=files) as server:
+            assert set(bundles(control)) == {""}
+            injected = base64.b64encode(pair.certificate.read_bytes()).decode()
+            installation.trust(control, injected)
+            wait_for(partial(_denies, control), what="the webhooks' effect")
+            assert not create(control, pod(namespace, "wrong", annotations={GROUP: "g"})).ok
+            time.sleep(2.5)  # two looks of the server at the configurations
+            assert set(bundles(control)) == {injected}
+            assert server.is_ready()
+            assert "forbidden" not in server.log.read_text(encoding="utf-8")
+        rights = installation.rules_of(installation.account(control), NAMESPACE)
+        assert not [rule for rule in rights if "secrets" in rule[1] or rule[0] == "update"]
+    finally:
+        installation.remove(control)
+
+
+@pytest.mark.e2e_slow
+def test_components_give_the_rights_that_they_are_for(control: ControlPlane, tmp_path: Path) -> None:
+    """HAMi's scheduler may read PodGroups, under either usual name; we may look at HAMi, and only there."""
+    installation.remove(control)
+    wait_for(lambda: create(control, named("v1", "Namespace", "hami-system")).ok, 30)
+    try:
+        applied(control, with_components(tmp_path / "own", "podgroup-access", "stack-detection"))
+        for space in ("hami-system", "kube-system"):
+            user = f"system:serviceaccount:{space}:hami-scheduler"
+            may = {verb: installation.may(control, user, verb, "scheduling.x-k8s.io", "podgroups") for verb in VERBS}
+            assert may == {verb: verb in {"get", "list", "watch"} for verb in VERBS}
+        own = installation.account(control)
+        elsewhere = set(installation.rules_of(own, "default"))
+        there = [rule for rule in installation.rules_of(own, "hami-system") if rule not in elsewhere]
+        assert shown(there) == ["get configmaps", "list apps/deployments", "list configmaps"]
+        assert ("get", "apps/deployments", "") in elsewhere  # as an owner
+    finally:
+        installation.remove(control)
+
+
+VERBS = ("get", "list", "watch", "create", "update", "delete")
