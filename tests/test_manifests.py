@@ -25,7 +25,7 @@ from webhook.admission_policy import admission_policy
 from webhook.config import Config, read_config
 from webhook.gather import gather
 from webhook.kinds import TABLE, is_left_alone
-from webhook.metrics import described, metrics, watch_index, watch_requests
+from webhook.metrics import described, metrics, watch_authority, watch_index, watch_requests
 from webhook.model import Gang
 from webhook.parse import parse
 from webhook.registration import Configuration, Options, configurations
@@ -414,6 +414,7 @@ def test_an_alert_reads_metrics_and_labels_that_there_are(name: str) -> None:
     made = metrics()
     watch_requests(made, lambda: 0)
     watch_index(made, lambda: 0, lambda: 0.0)
+    watch_authority(made, lambda: 0.0)
     known = {row.name: set(row.labels) for row in described(made)}
     found = list(selected(alerts()[name]["expr"]))
     assert found
@@ -433,6 +434,8 @@ def test_what_is_selected_is_seen() -> None:
 def test_the_certificate_is_missed_in_the_last_third_of_its_life(shipped: Object) -> None:
     hours = int(re.findall(r"< (\d+) \* 3600", alerts()["GangcheckCertificateNotRenewed"]["expr"])[0])
     assert hours * 3 * 3600 == shipped["server"]["leafSeconds"]
+    days = int(re.findall(r"< (\d+) \* 86400", alerts()["GangcheckAuthorityNotRenewed"]["expr"])[0])
+    assert 0 < days * 86400 < shipped["server"]["caSeconds"] / 3
     ours = the(OVERLAYS / "cert-manager" / "certificate-serving.yaml")["spec"]
     assert (ours["duration"], ours["renewBefore"]) == (f"{hours * 3}h", f"{hours}h")
 
