@@ -6,13 +6,18 @@ GANGCHECK_RECORD=1 make e2e        writes the files anew
 import json
 import os
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import hooks
 import pytest
-from apiserver import ControlPlane, create, delete, made, patch, wait_for
+from apiserver import ControlPlane, create, delete, made, patch, request, wait_for
 from objects import GROUP, Object, container, pod, pod_group, template, workload
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import pod_shape
 
 from webhook.registration import Options, Reach, configurations
 from webhook.stack import Stack
@@ -121,3 +126,10 @@ def test_update_carries_both_objects(control: ControlPlane, namespace: str, reco
     assert patch(control, group, {"spec": {"minMember": 5}}).ok
     (review,) = hook.reviews
     compare(RECORDED / f"podgroup-update.{version}.json", steady(review, namespace))
+
+
+def test_a_pods_shape_is_as_recorded(control: ControlPlane) -> None:
+    """What the tests of wrong types take a Pod's fields from."""
+    answer = request(control, "GET", "/openapi/v3/api/v1")
+    assert answer.ok, answer
+    compare(pod_shape.FILE, json.dumps(pod_shape.reduced(answer.body), indent=1) + "\n")
