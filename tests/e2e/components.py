@@ -132,13 +132,22 @@ def controllers(home: Home, bin_: Path, port: int) -> list[str]:
     ]
 
 
-def scheduler(home: Home, bin_: Path, name: str, port: int, profiles: Iterable[Mapping[str, Any]]) -> list[str]:
+def scheduler(
+    home: Home,
+    bin_: Path,
+    name: str,
+    port: int,
+    profiles: Iterable[Mapping[str, Any]],
+    more: Mapping[str, Any] | None = None,
+) -> list[str]:
+    """`more` are fields of the configuration beside the profiles, or in place of those that stand here."""
     config = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
         "clientConnection": {"kubeconfig": home.path("users", SCHEDULER), "qps": 200, "burst": 400},
         "leaderElection": {"leaderElect": False},
         "profiles": list(profiles),
+        **(more or {}),
     }
     _write(home.folder / f"{name}.json", config)
     return [

@@ -101,15 +101,22 @@ def await_ready(
 
 @contextmanager
 def scheduler(
-    control: ControlPlane, name: str = "scheduler", profiles: tuple[Mapping[str, Any], ...] = PROFILES
+    control: ControlPlane,
+    name: str = "scheduler",
+    profiles: tuple[Mapping[str, Any], ...] = PROFILES,
+    more: Mapping[str, Any] | None = None,
+    patience: float = 60,
 ) -> Iterator[None]:
-    """A scheduler process with these profiles, ready. Two with a profile of the same name would fight."""
+    """A scheduler process with these profiles, ready. Two with a profile of the same name would fight.
+
+    `more` are further fields of its configuration. Raises NotStarted where it refuses them.
+    """
     home = Home(control.folder)
     (port,) = free_ports(1)
-    command = components.scheduler(home, control.bin, name, port, profiles)
+    command = components.scheduler(home, control.bin, name, port, profiles, more)
     with process(home, name, command) as child:
         # Not /healthz: that is 200 even when nothing is scheduled.
-        await_ready(home, name, child, lambda: _answers(f"https://127.0.0.1:{port}/readyz"))
+        await_ready(home, name, child, lambda: _answers(f"https://127.0.0.1:{port}/readyz"), patience)
         yield
 
 

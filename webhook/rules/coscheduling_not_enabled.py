@@ -17,7 +17,7 @@ from webhook.stack import Stack
 
 _WHY = {
     "permit": "members are not held back until the gang is complete",
-    "reserve": "members that wait are not let go when one of them fails",
+    "reserve": "members that were turned away stay counted, so the others start without them",
     "preFilter": "members of a gang that is too small are tried one by one, and wait for the time-out",
     "postFilter": "members go on waiting when one of them fits nowhere",
 }
@@ -35,11 +35,11 @@ def coscheduling_not_enabled(config: SchedulerConfig, stack: Stack) -> Iterator[
     every gang are placed one by one. The same happens with a `pluginConfig` entry for Coscheduling alone: it starts,
     and there is no gang (seen).
 
-    Coscheduling acts at five points. Without `permit` nothing holds a member back until the others have a place;
-    without `reserve` nobody lets the waiting ones go when one fails: both are errors (kubernetes' Permit and
-    Unreserve; scheduler-plugins v0.34.7 pkg/coscheduling/coscheduling.go). Without `preFilter` or `postFilter` gangs
-    work, but wait for time-outs where they could be told at once (info). It need not sort the queue: a gang of three
-    was placed without (seen).
+    Coscheduling acts at five points. Without `permit` nothing holds a member back: of three members with room for
+    two, two are placed. Without `reserve` a member that was turned away stays counted, and the next one starts as if
+    the gang were complete (both seen on 1.35, and both errors). Without `preFilter` or `postFilter` gangs work, but
+    wait for time-outs where they could be told at once (info; scheduler-plugins v0.34.7
+    pkg/coscheduling/coscheduling.go). It need not sort the queue: a gang of three was placed without (seen).
 
     What is said rests on what is there: an image of scheduler-plugins, or arguments for Coscheduling. A stock
     kube-scheduler without Coscheduling is an installation without gangs, and nothing is wrong with it.
