@@ -80,7 +80,8 @@ class Keeper:
             self._rounds.told.fault("certificate", "there is none, since no authority can sign one; see above")
         elif published.complete:  # else nothing new is known, and what was true is believed
             self._trusted = is_trusted(published, held.leaf.issuer)
-            self._rounds.told.fault("certificate", "" if self._trusted else "not every caBundle trusts it")
+            why = "not every caBundle trusts it" if published.bundles else "no webhook is registered"
+            self._rounds.told.fault("certificate", "" if self._trusted else why)
 
     def _wait(self) -> timedelta:
         """Until the next look, or until the leaf is due if that is sooner. A little uneven, so that replicas do not

@@ -76,9 +76,10 @@ class Plan(NamedTuple):
 
     `ring` is to be written into the Secret, None where it is as it should be; with `issue` a new authority comes
     in beside it. Then every caBundle is to hold `trust` and nothing of `distrust`; `mend`: one is not so. `sign` is
-    the authority to renew the leaf by, None while the leaf is good or nobody can sign.
+    the authority to renew the leaf by, None while the leaf is good or nobody can sign. `known` is to be remembered.
     """
 
+    known: Ring
     ring: Ring | None
     issue: bool
     trust: Ring
@@ -90,7 +91,7 @@ class Plan(NamedTuple):
 def decide(published: Published | None, held: Held, terms: Terms, now: datetime) -> Plan:
     """What to do at `now`. `published` is None while the API server cannot be asked."""
     if published is None:
-        return Plan(None, False, (), frozenset(), False, _due(held, held.ring, terms, now))
+        return Plan(held.ring, None, False, (), frozenset(), False, _due(held, held.ring, terms, now))
     base = _remembered(published.content.ring, held, terms, now)
     ring = _aged(base, published, terms, now)
     issue = published.content.ours and _is_wanting(ring, now)
@@ -100,7 +101,7 @@ def decide(published: Published | None, held: Held, terms: Terms, now: datetime)
     expired = {stray.fingerprint for stray in _strays(published, base) if stray.expires + terms.skew <= now}
     distrust = frozenset(dropped | expired)
     mend = not all(is_right(bundle, trust, distrust) for bundle in published.bundles)
-    return Plan(to_write, issue, trust, distrust, mend, _due(held, base, terms, now))
+    return Plan(base, to_write, issue, trust, distrust, mend, _due(held, base, terms, now))
 
 
 def signer(ring: Ring, terms: Terms, now: datetime) -> Authority | None:
@@ -133,7 +134,9 @@ def _remembered(ring: Ring, held: Held, terms: Terms, now: datetime) -> Ring:
     """The Secret's authorities; and where none of them may sign yet, those that it has lost and we still know."""
     if any(is_able(authority, now) and is_ripe(authority, terms, now) for authority in ring):
         return ring
-    return sorted_ring((*(each for each in ring if each.key), *(each for each in held.ring if each.key), *ring))
+    dropped = {authority.fingerprint for authority in ring if authority.dropped}
+    remembered = (authority for authority in held.ring if authority.key and authority.fingerprint not in dropped)
+    return sorted_ring((*(authority for authority in ring if authority.key), *remembered, *ring))
 
 
 def _aged(base: Ring, published: Published, terms: Terms, now: datetime) -> Ring:

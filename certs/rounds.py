@@ -92,8 +92,7 @@ class Rounds:
             seen = self._read()
             published, now = self._understood(seen), self.clock.now()
             plan = decide(published, held, self.settings.terms, now)
-            if published.content.ring:
-                held = held._replace(ring=published.content.ring)
+            held = held._replace(ring=plan.known)
             if serves:
                 held = self._signed(held, plan.sign, now)
             if not over["rounds"]:

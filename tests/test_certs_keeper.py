@@ -317,6 +317,26 @@ def test_fresh_replica_comes_before_the_one_that_remembers(published: Shelf, tim
     assert [authority.fingerprint for authority in published.ring()] == [second.fingerprint]
 
 
+def test_nothing_is_forgotten_while_others_write(published: Shelf, time: Time) -> None:
+    """The one that remembers is beaten to its write again and again, and remembers still."""
+    old = settled(published, time)
+    [first] = published.ring()
+    published.put(SECRET, empty_secret())
+    replica(published, time).look()
+    busy = [1, 2, 3]
+    published.after_read = lambda: busy and busy.pop() and published.put(SECRET, published.objects[SECRET])
+    old.look()
+    assert not busy
+    assert published.ring()[0].key == first.key
+    published.unwritable = {SECRET}
+    published.put(SECRET, empty_secret())
+    old.look()
+    published.unwritable = set()
+    old.look()
+    assert published.ring()[0].key == first.key
+    assert serves_well(published, old)
+
+
 def test_damaged_entry_among_good_ones(published: Shelf, time: Time) -> None:
     each = settled(published, time)
     time.go(days=244)
