@@ -49,7 +49,8 @@ def test_what_is_sound_is_admitted_without_a_word(name: str) -> None:
     response = response_of(name)
     if name.startswith("wrong-pod"):
         assert not response["allowed"]
-        assert response["auditAnnotations"] == {"verdict": "denied", "rules": "pod-group-annotation"}
+        told = {"verdict": "denied", "rules": "pod-group-annotation", "vgpu": "main=1x3000MiB"}
+        assert response["auditAnnotations"] == told
     else:
         assert response["allowed"]
         assert "warnings" not in response

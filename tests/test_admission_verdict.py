@@ -52,7 +52,7 @@ def test_a_denied_pod_of_a_controller_reads_the_cure_in_one_line() -> None:
     )
     assert said.warnings == ()
     assert said.notices == ()
-    assert said.audit == {"verdict": "denied", "rules": "pod-group-annotation"}
+    assert said.audit == {"verdict": "denied", "rules": "pod-group-annotation", "vgpu": "main=1x4000MiB"}
 
 
 def test_several_denials_are_one_message() -> None:
@@ -71,9 +71,36 @@ def test_a_workload_is_denied_where_its_author_reads_it() -> None:
 
 
 def test_a_sound_object_gets_no_word() -> None:
-    for made in (pod(group="g1"), job(group="g1"), podgroup(minMember=2), deployment()):
+    for made in (job(group="g1"), podgroup(minMember=2), deployment()):
         said = answer(request(made), look_up=knows(Known(0, None, quiet=False)))
         assert said == Answer(audit={"verdict": "allowed"})
+    said = answer(request(pod(group="g1")), look_up=knows(Known(0, None, quiet=False)))
+    assert said == Answer(audit={"verdict": "allowed", "vgpu": "main=1x4000MiB"})
+
+
+def test_the_audit_log_tells_what_hami_will_read() -> None:
+    limits = {"nvidia.com/gpu": "1", "nvidia.com/gpumem": "16Gi"}
+    made = pod()
+    made["spec"]["containers"] = [
+        {"name": "main", "image": "x", "resources": {"limits": limits, "requests": limits}},
+        {"name": "side", "image": "x", "resources": {"limits": {"nvidia.com/gpu": "2", "nvidia.com/gpucores": "30"}}},
+        {"name": "idle", "image": "x"},
+    ]
+    assert answer(request(made)).audit["vgpu"] == "main=unlimited|ignored side=2x100%x30%cores"
+    made["spec"]["schedulerName"] = "volcano"
+    assert "vgpu" not in answer(request(made)).audit
+    assert "vgpu" not in answer(request(deployment())).audit
+    updated = request(pod(labels={LABEL: "h"}), operation="UPDATE", old_object=pod(labels={LABEL: "g"}))
+    assert "vgpu" not in answer(updated).audit
+
+
+def test_the_request_in_the_audit_log_is_short() -> None:
+    limits = {"nvidia.com/gpu": "1", "nvidia.com/gpumem": "4k"}
+    made = pod()
+    made["spec"]["containers"] = [{"name": f"c{n}", "image": "x", "resources": {"limits": limits}} for n in range(200)]
+    told = answer(request(made)).audit["vgpu"]
+    assert told.startswith("c0=1x4000MiB c1=1x4000MiB ")
+    assert len(told) <= 240
 
 
 @pytest.mark.parametrize(
@@ -95,7 +122,7 @@ def test_warnings_lead_with_rule_and_cure() -> None:
     said = answer(request(pod(image="python:3.12-alpine")))
     assert said.allowed
     assert said.warnings[0].startswith("musl-image: use python:3.12-slim; python:3.12-alpine is musl")
-    assert said.audit == {"verdict": "warned", "rules": "musl-image"}
+    assert said.audit == {"verdict": "warned", "rules": "musl-image", "vgpu": "main=1x4000MiB"}
     assert said.rules == ("musl-image",)
 
 
@@ -124,7 +151,8 @@ def test_an_owned_pod_is_denied_for_the_annotation_alone() -> None:
     owned = pod(generateName="trainer-5d9-", labels={LABEL: ""}, ownerReferences=owned_by())
     said = answer(request(owned))
     assert said.allowed
-    assert said.audit == {"verdict": "warned", "rules": "pod-group-empty", "admitted": "pod-group-empty"}
+    told = {"verdict": "warned", "rules": "pod-group-empty", "admitted": "pod-group-empty", "vgpu": "main=1x4000MiB"}
+    assert said.audit == told
     (notice,) = said.notices
     assert (notice.api_version, notice.kind, notice.namespace) == ("apps/v1", "ReplicaSet", "team-a")
     assert (notice.name, notice.uid, notice.reason) == ("trainer-5d9", "u-1", "PodGroupEmpty")
@@ -307,7 +335,7 @@ def test_a_rule_that_raises_is_named_and_the_others_answer() -> None:
 
 def test_what_we_could_not_read_is_a_warning_at_most() -> None:
     made = deployment()
-    made["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"] = {"nvidia.com/gpu": "many"}
+    made["spec"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "many"}}
     said = answer(request(made), severities={"malformed": Severity.ERROR})
     assert said.allowed
     assert said.rules == ("malformed",)
@@ -441,7 +469,7 @@ def test_an_annotation_silences_a_warning_but_no_denial() -> None:
     assert said.warnings == ()
     lifted = Enforcement(suppressions_lift_denials=True)
     again = answer(request(pod(annotations={**ANNOTATED, **quiet}, image="python:3.12-alpine")), enforcement=lifted)
-    assert again == Answer(audit={"verdict": "allowed"})
+    assert again == Answer(audit={"verdict": "allowed", "vgpu": "main=1x4000MiB"})
 
 
 def test_an_annotation_covers_what_is_below_it() -> None:
@@ -457,7 +485,7 @@ def test_an_annotation_covers_what_is_below_it() -> None:
 def test_a_silenced_finding_writes_no_event() -> None:
     quiet = {"ignore.gangcheck.io/pod-group-empty": "x"}
     said = answer(request(pod(labels={LABEL: ""}, annotations=quiet, ownerReferences=owned_by())))
-    assert said == Answer(audit={"verdict": "allowed"})
+    assert said == Answer(audit={"verdict": "allowed", "vgpu": "main=1x4000MiB"})
 
 
 # Words

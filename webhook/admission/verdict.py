@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Literal, NamedTuple, TypeAlias
 
 from webhook.admission.arrival import Arrival, Heard, Owner, arrive, hear
+from webhook.admission.effective import effective_request
 from webhook.admission.identity import identity, is_silenced
 from webhook.admission.speech import WARNINGS_AT_MOST, denial, warning, warnings
 from webhook.model import NOTHING, Malformed, Pod, RepeatedKey, StrangeKind, Suppression, WrongScalar
@@ -170,6 +171,7 @@ def _answer(
         "admitted": ",".join(_names(finding for finding in told if finding.severity is Severity.ERROR)),
         "failed": ",".join(failed),
         "skipped": ", ".join(heard.skipped),
+        "vgpu": effective_request(case.arrival.pod, case.stack) if case.request.operation == "CREATE" else "",
     }
     return Answer(
         allowed=not denied,

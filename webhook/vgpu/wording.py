@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from webhook.model import Container, Pod
 from webhook.vgpu.asking import Asked
@@ -58,11 +58,10 @@ def share(reading: Reading) -> str:
     return f"{reading.memory} MiB" if reading.memory is not None else f"{reading.percent} % of the memory"
 
 
-def brief(name: str, readings: tuple[Reading, ...]) -> Iterator[str]:
-    """A container in an audit annotation: `main=1x16384MiB`, of releases that differ each one."""
+def brief(name: str, readings: tuple[Reading, ...]) -> str:
+    """A container in an audit annotation: `main=1x16384MiB`; releases that differ with a bar between."""
     shown = dict.fromkeys(map(_brief, readings))
-    if shown:
-        yield f"{name}={'|'.join(shown)}"
+    return f"{name}={'|'.join(shown)}" if shown else ""
 
 
 def _brief(reading: Reading) -> str:
