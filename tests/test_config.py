@@ -253,10 +253,11 @@ def test_schema_and_reader_know_the_same_keys() -> None:
 
 def test_every_setting_fills_a_field_and_every_field_has_a_setting() -> None:
     filled = {name for name, _reader in settings.STACK.values()}
-    assert filled == set(Stack.__dataclass_fields__) - {"device_names", "annotated_names", "meanings"}
+    assert filled == set(Stack.__dataclass_fields__) - {"declared", "device_names", "annotated_names", "meanings"}
     assert {name for name, _reader in config_module._CONFIG.values()} == set(Config._fields) - {
         "folder",
         "here",
+        "now",
     }
 
 

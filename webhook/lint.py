@@ -16,7 +16,7 @@ from webhook.gather import gather
 from webhook.kinds import GROUPS, STEMS
 from webhook.manifest import Chunk, Document, Span, Templated, concerns, cut, read, span, written
 from webhook.manifest.lines import split
-from webhook.model import HookConfiguration, Path, Place, Subject
+from webhook.model import Access, HookConfiguration, Path, Place, Release, SchedulerConfig, Subject
 from webhook.parse import parse
 from webhook.policy import Failure, Policy, Verdict, evaluate
 from webhook.result import Located, Note, NotRead, Result, Skipped, Spot, Summary
@@ -98,13 +98,14 @@ def run(
 
 class Examined(NamedTuple):
     """What files hold, for commands that show it instead of judging it: subjects as rules see them, and `spot`, which
-    tells where a place is."""
+    tells where a place is. `stack` is what a lint run takes to hold, with what the files show."""
 
     subjects: tuple[Subject, ...]
     spot: Callable[[Place], Spot]
     skipped: tuple[Skipped, ...]
     unreadable: tuple[NotRead, ...]
     files: int
+    stack: Stack
 
 
 def examine(
@@ -112,8 +113,11 @@ def examine(
 ) -> Examined:
     """Read files and folders as a lint run does, and judge nothing."""
     state = _read_paths(paths, config, stdin_name, progress)
-    subjects = tuple(chain(state.subjects, _gathered(state, config)))
-    return Examined(subjects, partial(_spot, state=state), tuple(state.skipped), tuple(state.unreadable), state.read)
+    gathered = tuple(_gathered(state, config))
+    stack = _shown_stack(config.stack, state.subjects, gathered)
+    spot = partial(_spot, state=state)
+    subjects = (*state.subjects, *gathered)
+    return Examined(subjects, spot, tuple(state.skipped), tuple(state.unreadable), state.read, stack)
 
 
 def _read_paths(paths: Sequence[str], config: Config, stdin_name: str, progress: Progress | None) -> _Run:
@@ -210,12 +214,39 @@ def _gathered(state: _Run, config: Config) -> Iterator[Subject]:
 
 
 def _judge(state: _Run, config: Config, rules: tuple[Rule, ...]) -> Result:
-    gathered = _gathered(state, config)
+    gathered = list(_gathered(state, config))
+    shown = _shown_stack(config.stack, state.subjects, gathered)
     chosen = policy(config, rules)
-    verdict = evaluate(chain(state.subjects, gathered), chosen, config.stack)
+    verdict = _verdict(state.subjects, gathered, chosen, (config.stack, shown))
+    config = config._replace(stack=shown)
     if not state.silencers:
         return _result(state, list(_locate(verdict.findings, state)), verdict.failures, 0, config)
     return _silence(state, verdict, config, rules, chosen)
+
+
+def _shown_stack(stack: Stack, subjects: Sequence[Subject], gathered: Sequence[Subject]) -> Stack:
+    """The stack with what the input shows of its installation, where nobody has declared it."""
+    if not any(type(each) is Release or type(each) is SchedulerConfig for each in gathered):
+        return stack
+    from webhook.installation.detecting import applied, detect
+
+    return applied(stack, detect(chain(subjects, gathered)))
+
+
+def _verdict(
+    subjects: Sequence[Subject], gathered: Sequence[Subject], chosen: Policy, stacks: tuple[Stack, Stack]
+) -> Verdict:
+    """What the rules say. Of several installations in one input none is judged by what another one shows."""
+    declared, shown = stacks
+    parts = [each for each in gathered if type(each) in _PARTS]
+    if shown is declared or sum(type(each) is Release for each in parts) <= 1:
+        return evaluate(chain(subjects, gathered), chosen, shown)
+    rest = [each for each in gathered if type(each) not in _PARTS]
+    of_parts, of_rest = evaluate(parts, chosen, declared), evaluate(chain(subjects, rest), chosen, shown)
+    return Verdict((*of_rest.findings, *of_parts.findings), (*of_rest.failures, *of_parts.failures))
+
+
+_PARTS = frozenset({Access, Release, SchedulerConfig})
 
 
 def _silence(state: _Run, verdict: Verdict, config: Config, rules: tuple[Rule, ...], chosen: Policy) -> Result:

@@ -7,7 +7,7 @@ key to the field it fills and its reader; whoever adds a setting adds a line to 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias, get_args
 
@@ -164,6 +164,7 @@ def shown(value: object) -> str:
 def stack(value: object, path: Path, base: Stack | None = None) -> Stack:
     known = base or Stack()
     given = fields(value, path, STACK)
+    declared = known.declared | set(_declared(given))
     if "vendors" in given:
         renamed = {vendor: replace(known.vendors[vendor], **own) for vendor, own in given["vendors"].items()}
         given["vendors"] = {**known.vendors, **renamed}
@@ -172,7 +173,16 @@ def stack(value: object, path: Path, base: Stack | None = None) -> Stack:
         given["operators"] = {operator: scheduler for operator, scheduler in flags.items() if scheduler is not None}
     if "images" in given:
         given["images"] = (*given["images"], *known.images)
-    return replace(known, **given)
+    return replace(known, **given, declared=declared)
+
+
+def _declared(given: Mapping[str, Any]) -> Iterator[str]:
+    """The fields that these settings fill; of resources each name is one."""
+    for name, value in given.items():
+        if name == "vendors":
+            yield from (f"vendors.{vendor}.{use}" for vendor, own in value.items() for use in own)
+        else:
+            yield name
 
 
 def _schedulers(value: object, path: Path) -> frozenset[str]:

@@ -149,7 +149,8 @@ class Stack:
     one unit of memory is.
     `injects_scheduler` is True where gangcheck's own mutating webhook is installed. `images` are the user's own
     rows, a glob over image references and the libc they hold (musl, glibc, uclibc, none, unknown); `image_mirrors`
-    are prefixes of registries that copy others (see webhook/images).
+    are prefixes of registries that copy others (see webhook/images). `declared` names the fields that somebody has
+    set (`vendors.nvidia.count` for a name): what the input shows never overrules these.
     """
 
     hami: Version | None = None
@@ -176,6 +177,7 @@ class Stack:
     injects_scheduler: bool = False
     images: tuple[tuple[str, str], ...] = ()
     image_mirrors: tuple[str, ...] = ()
+    declared: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
     device_names: frozenset[str] = field(init=False, repr=False, compare=False)
     annotated_names: frozenset[str] = field(init=False, repr=False, compare=False)
     meanings: Mapping[str, Meaning] = field(init=False, repr=False, compare=False)

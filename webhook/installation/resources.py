@@ -45,36 +45,37 @@ _LISTS: Mapping[str, tuple[str, Path]] = {
 }
 """Sections that hold a list of chips, with the vendor and the list's place in them (`vnpus` was the list itself)."""
 
-VALUES: Mapping[str, tuple[str, Use]] = {
-    "resourceName": ("nvidia", "count"),
-    "resourceMem": ("nvidia", "memory"),
-    "resourceMemPercentage": ("nvidia", "percentage"),
-    "resourceCores": ("nvidia", "cores"),
-    "resourcePriority": ("nvidia", "priority"),
-    "mluResourceName": ("cambricon", "count"),
-    "mluResourceMem": ("cambricon", "memory"),
-    "mluResourceCores": ("cambricon", "cores"),
-    "dcuResourceName": ("hygon", "count"),
-    "dcuResourceMem": ("hygon", "memory"),
-    "dcuResourceCores": ("hygon", "cores"),
-    "metaxResourceName": ("metax", "count"),
-    "metaxResourceMem": ("metax", "memory"),
-    "metaxResourceCore": ("metax", "cores"),
-    "enflameResourceNameDRSGCU": ("enflame", "count"),
-    "enflameResourceNameGCUMemory": ("enflame", "memory"),
-    "enflameResourceNameGCUCore": ("enflame", "cores"),
-    "enflameResourceNameVGCU": ("enflame", "count"),
-    "enflameResourceNameVGCUPercentage": ("enflame", "percentage"),
-    "kunlunResourceName": ("kunlun", "count"),
-    "kunlunResourceVCountName": ("kunlun", "count"),
-    "kunlunResourceVMemoryName": ("kunlun", "memory"),
-    "iluvatarResourceName": ("iluvatar", "count"),
-    "iluvatarResourceMem": ("iluvatar", "memory"),
-    "iluvatarResourceCore": ("iluvatar", "cores"),
-    "vastaiResourceName": ("vastai", "count"),
-    "birenResourceName": ("biren", "count"),
+VALUES: Mapping[str, tuple[str, Use, str]] = {
+    "resourceName": ("nvidia", "count", "nvidia.com/gpu"),
+    "resourceMem": ("nvidia", "memory", "nvidia.com/gpumem"),
+    "resourceMemPercentage": ("nvidia", "percentage", "nvidia.com/gpumem-percentage"),
+    "resourceCores": ("nvidia", "cores", "nvidia.com/gpucores"),
+    "resourcePriority": ("nvidia", "priority", "nvidia.com/priority"),
+    "mluResourceName": ("cambricon", "count", "cambricon.com/vmlu"),
+    "mluResourceMem": ("cambricon", "memory", "cambricon.com/mlu.smlu.vmemory"),
+    "mluResourceCores": ("cambricon", "cores", "cambricon.com/mlu.smlu.vcore"),
+    "dcuResourceName": ("hygon", "count", "hygon.com/dcunum"),
+    "dcuResourceMem": ("hygon", "memory", "hygon.com/dcumem"),
+    "dcuResourceCores": ("hygon", "cores", "hygon.com/dcucores"),
+    "metaxResourceName": ("metax", "count", "metax-tech.com/sgpu"),
+    "metaxResourceMem": ("metax", "memory", "metax-tech.com/vmemory"),
+    "metaxResourceCore": ("metax", "cores", "metax-tech.com/vcore"),
+    "enflameResourceNameDRSGCU": ("enflame", "count", "enflame.com/drs-gcu"),
+    "enflameResourceNameGCUMemory": ("enflame", "memory", "enflame.com/gcu-memory"),
+    "enflameResourceNameGCUCore": ("enflame", "cores", "enflame.com/gcu-core"),
+    "enflameResourceNameVGCU": ("enflame", "count", "enflame.com/vgcu"),
+    "enflameResourceNameVGCUPercentage": ("enflame", "percentage", "enflame.com/vgcu-percentage"),
+    "kunlunResourceName": ("kunlun", "count", "kunlunxin.com/xpu"),
+    "kunlunResourceVCountName": ("kunlun", "count", "kunlunxin.com/vxpu"),
+    "kunlunResourceVMemoryName": ("kunlun", "memory", "kunlunxin.com/vxpu-memory"),
+    "iluvatarResourceName": ("iluvatar", "count", "iluvatar.ai/vgpu"),
+    "iluvatarResourceMem": ("iluvatar", "memory", "iluvatar.ai/vcuda-memory"),
+    "iluvatarResourceCore": ("iluvatar", "cores", "iluvatar.ai/vcuda-core"),
+    "vastaiResourceName": ("vastai", "count", "vastaitech.com/va"),
+    "birenResourceName": ("biren", "count", "birentech.com/gpu"),
 }
-"""The chart's values that name resources (charts/hami/values.yaml, v2.5.0 to v2.10.0)."""
+"""The chart's values that name resources: whose, what it counts, and the chart's own name (charts/hami/values.yaml at
+v2.5.0 to v2.10.0)."""
 
 CONTENT = ("device-config", "content")
 
@@ -90,7 +91,7 @@ def value_names(values: Values) -> Iterator[Name]:
     if body is not None:
         yield from _names(body, lambda path: values.place(*CONTENT, *path))
         return
-    for key, (vendor, use) in VALUES.items():
+    for key, (vendor, use, _) in VALUES.items():
         name = values.text(key)
         if name:
             yield Name(vendor, use, name, values.place(key))

@@ -115,7 +115,7 @@ def _in_values(values: Values) -> Iterator[Finding]:
         listed = _nvidia_listed(values)
         for each in value_names(values):
             if each.vendor == "nvidia" and each.name not in listed and not values.partial:
-                key = next(key for key, found in VALUES.items() if found == ("nvidia", each.use))
+                key = next(key for key, found in VALUES.items() if found[:2] == ("nvidia", each.use))
                 yield Finding(
                     each.place,
                     f"{'.'.join(CONTENT)} names {each.name}, and managedResources gets "
@@ -139,9 +139,7 @@ def _in_values(values: Values) -> Iterator[Finding]:
 
 def _nvidia_listed(values: Values) -> set[str]:
     """NVIDIA's names in the list that the chart renders: the values', else HAMi's own."""
-    usual = {"count": 0, "memory": 1, "percentage": 2, "cores": 3, "priority": 4}
-    own = (*_NVIDIA.count, *_NVIDIA.memory, *_NVIDIA.percentage, *_NVIDIA.cores, *_NVIDIA.priority)
-    return {values.text(key) or own[usual[use]] for key, (vendor, use) in VALUES.items() if vendor == "nvidia"}
+    return {values.text(key) or usual for key, (vendor, _, usual) in VALUES.items() if vendor == "nvidia"}
 
 
 def _listed(names: Sequence[str]) -> str:
