@@ -302,6 +302,16 @@ def test_scheduler_owned_annotations_deny_only_what_a_user_makes() -> None:
     assert answer(request(arrived(annotations=marks), arrived())).rules == ()
 
 
+def test_a_new_pod_that_names_its_node_is_no_running_one() -> None:
+    """The API server has filled in status.phase when we are asked."""
+    body = arrived()
+    body["spec"] |= {"nodeName": "gpu-07", "schedulerName": DEFAULT}
+    body["status"] = {"phase": "Pending", "qosClass": "BestEffort"}
+    assert answer(request(body)).message.startswith("gpu-node-name: ")
+    running = {**body, "status": {"phase": "Running"}}
+    assert answer(request(running)).rules == ()
+
+
 def test_a_pod_without_a_gpu_that_sees_them_all_is_info() -> None:
     env = "env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]"
     body = manifest(f"{{containers: [{{name: main, image: 'x:1', {env}}}]}}")

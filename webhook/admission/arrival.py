@@ -72,7 +72,8 @@ def arrive(request: Request, body: Body, stack: Stack) -> Arrival:
 def _completed(request: Request, body: Body, owner: Owner | None) -> Body:
     """The object with what the request says of it, and of a new one without what the API server has just filled in.
 
-    On CREATE validating webhooks see a uid already: that is no sign of a dump of a running object.
+    On CREATE validating webhooks see a uid and the status of a Pending Pod already (kubernetes pkg/registry/core/pod/
+    strategy.go PrepareForCreate): that is no sign of a dump of a running object, not even beside a nodeName.
     """
     metadata = body.get("metadata")
     known: dict[str, object] = {**body, "apiVersion": _api_version(request), "kind": request.kind}
@@ -87,6 +88,8 @@ def _completed(request: Request, body: Body, owner: Owner | None) -> Body:
     if request.operation == "CREATE":
         named.pop("uid", None)
         named.pop("resourceVersion", None)
+        if dig(body, "status", "phase") == "Pending":
+            del known["status"]
     known["metadata"] = named
     return known
 
