@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,17 +18,23 @@ import yaml
 from click.testing import CliRunner
 
 from webhook import why_command
+from webhook.admission import speech
+from webhook.config import Config
+from webhook.lint import lint
 from webhook.messages import Message
 from webhook.messages.answering import Reply, reply
 from webhook.messages.own import own
 from webhook.messages.patterns import compiled, fill, variables
 from webhook.messages.reading import decoded
 from webhook.messages.table import TABLE
+from webhook.model import Place, Ref
 from webhook.report import Style, answers
+from webhook.rule import Finding, Rule
 from webhook.rules import all_rules
 from webhook.why_command import why
 
 KNOWN = (*TABLE, *own(all_rules()))
+ROOT = Path(__file__).parents[1]
 SEEN = Path(__file__).parent / "messages" / "seen.txt"
 RULES = frozenset(rule.name for rule in all_rules())
 
@@ -106,55 +113,8 @@ def test_names_are_unique() -> None:
     assert len(names) == len(set(names))
 
 
-STILL_TO_COME = frozenset({
-    "certificate-names",
-    "coscheduling-args",
-    "coscheduling-not-enabled",
-    "device-annotation-on-workload",
-    "driver-capabilities-incomplete",
-    "env-set-twice",
-    "extender-client-limit",
-    "extender-misconfigured",
-    "extender-timeout",
-    "gpu-cores-range",
-    "gpu-count-invalid",
-    "gpu-init-container",
-    "gpu-memory-percentage",
-    "gpu-memory-unit",
-    "gpu-node-name",
-    "gpu-other-scheduler",
-    "gpu-privileged",
-    "gpu-request-as-annotation",
-    "gpu-selection-annotation",
-    "gpu-unknown-resource",
-    "gpu-whole-card",
-    "isolation-env",
-    "isolation-mount",
-    "leader-election-changed",
-    "managed-resources",
-    "node-lock-flags",
-    "podgroup-access-missing",
-    "podgroup-backoff",
-    "podgroup-controller-access",
-    "podgroup-crd",
-    "preload-path-mismatch",
-    "profile-name-mismatch",
-    "queue-sort-conflict",
-    "quota-prefix",
-    "runtime-class-missing",
-    "scheduler-owned-annotation",
-    "stock-scheduler-image",
-    "tls-secret-subpath",
-    "webhook-ca-missing",
-    "webhook-fails-closed-everywhere",
-    "webhook-guards-itself",
-    "webhook-service-mismatch",
-})  # fmt: skip
-"""Rules of the catalogue that are being written. Empty this as they land: no other name may be in the table."""
-
-
 def test_the_table_names_rules_that_there_are() -> None:
-    assert {name for message in TABLE for name in message.rules} <= RULES | STILL_TO_COME
+    assert {name for message in TABLE for name in message.rules} <= RULES
 
 
 def test_only_rules_that_there_are_are_shown() -> None:
@@ -296,6 +256,39 @@ Message: Pod was rejected: Allocate failed due to rpc error: code = Unknown desc
     assert answered(text) == ["kubelet-no-pending-pod"]
 
 
+def finding(rule: Rule) -> Finding:
+    place = Place(Ref("v1", "Pod", "default", "a"), ("metadata", "labels"))
+    return Finding(place, "the fact: with a colon", "do this; and that", rule=rule.name, severity=rule.severity)
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.name)
+def test_what_the_webhook_says_leads_to_the_rule(rule: Rule) -> None:
+    refused = speech.denial([finding(rule)], None)
+    event = "".join(map(str.capitalize, rule.name.split("-")))
+    warned = speech.warning(finding(rule))
+    for text in (
+        f'Error from server (Forbidden): admission webhook "pods.validate.gangcheck.io" denied the request: {refused}',
+        f"Warning: {warned}",
+        f"LAST SEEN   TYPE      REASON   OBJECT   MESSAGE\n3s   Warning   {event}   job/train   {warned}",
+        f"  Warning  {event}  3s (x2 over 9s)  gangcheck  {warned}",
+        f"gangcheck: {warned}",
+    ):
+        assert answered(text) == [rule.name], text
+
+
+def test_what_the_linter_prints_leads_to_the_rules() -> None:
+    text = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {scheduling.x-k8s.io/pod-group: ''}}\nspec: {containers: [{name: c}]}\n"
+    printed = subprocess.run(
+        [sys.executable, "-m", "webhook", "lint", "--no-config", "-"],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    ).stdout
+    assert answered(printed) == ["pod-group-empty"]
+
+
 def test_a_denial_of_two_rules() -> None:
     text = (
         'Error from server (Forbidden): admission webhook "x.gangcheck.io" denied the request: '
@@ -409,6 +402,72 @@ def test_text_keeps_to_its_width_but_for_commands(width: int) -> None:
 
 def test_text_on_a_screen_without_a_width() -> None:
     assert answers.text(reply("PodGroup not found", KNOWN), RULES, Style(width=0)).count("\n") > 20
+
+
+# What a row calls its cause is found
+
+CONFIG = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+  - schedulerName: hami-scheduler
+    plugins:
+      multiPoint: {enabled: [{name: Coscheduling}]}
+      queueSort: {disabled: [{name: PrioritySort}]}
+    pluginConfig:
+      - name: Coscheduling
+        args: {permitWaitingTimeSeconds: 10}
+extenders:
+  - urlPrefix: https://127.0.0.1:443
+    enableHTTPS: true
+    tlsConfig: {insecure: true}
+    filterVerb: filter
+    bindVerb: bind
+    nodeCacheCapable: true
+    weight: 1
+    httpTimeout: 30s
+    managedResources:
+      - {name: nvidia.com/gpu, ignoredByScheduler: true}
+      - {name: nvidia.com/gpumem, ignoredByScheduler: true}
+      - {name: nvidia.com/gpucores, ignoredByScheduler: true}
+      - {name: nvidia.com/gpumem-percentage, ignoredByScheduler: true}
+      - {name: nvidia.com/priority, ignoredByScheduler: true}
+leaderElection: {leaderElect: false}
+"""
+
+
+def found(text: str) -> set[str]:
+    return {
+        item.finding.rule for item in lint([("scheduler.yaml", [text.encode()])], Config(), rules=all_rules()).findings
+    }
+
+
+MISTAKES = [
+    ("      queueSort: {disabled: [{name: PrioritySort}]}\n", "", "two-queue-sorts"),
+    ("extenders:\n", "  - schedulerName: plain\nextenders:\n", "different-queue-sorts"),
+    ("[{name: Coscheduling}]", "[{name: CoScheduling}]", "unknown-plugin"),
+    ("config.k8s.io/v1", "config.k8s.io/v1beta3", "scheduler-config-version"),
+    ("permitWaitingTimeSeconds", "permitWaitingTimeSecond", "unknown-plugin-argument"),
+    ("permitWaitingTimeSeconds", "deniedPGExpirationTimeSeconds", "unknown-plugin-argument"),
+    ("permitWaitingTimeSeconds: 10", 'permitWaitingTimeSeconds: "10s"', "plugin-argument-type"),
+    ("permitWaitingTimeSeconds: 10", "permitWaitingTimeSeconds: -5", "plugin-argument-range"),
+    ("extenders:", "extender:", "scheduler-config-field"),
+    ("multiPoint:", "multipoint:", "scheduler-config-field"),
+    ("extenders:\n", "  - schedulerName: hami-scheduler\nextenders:\n", "scheduler-name-twice"),
+    ("httpTimeout: 30s", "httpTimeout: 30", "http-timeout-unit"),
+    ("extenders:\n", "extenders:\n  - {urlPrefix: http://a, bindVerb: bind}\n", "two-binding-extenders"),
+    ("permitWaitingTimeSeconds: 10", "podGroupBackoffSeconds: 20", "group-backed-off"),
+    ("    httpTimeout: 30s\n", "", "bind-timeout"),
+    ("      - {name: nvidia.com/gpumem, ignoredByScheduler: true}\n", "", "insufficient-extended-resource"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "row"), MISTAKES, ids=[f"{row} {new.strip()[:20]}" for _, new, row in MISTAKES])
+def test_a_mistake_of_the_scheduler_is_found(old: str, new: str, row: str) -> None:
+    assert old in CONFIG
+    (message,) = [message for message in TABLE if message.name == row]
+    assert found(CONFIG) == set()
+    assert found(CONFIG.replace(old, new, 1)) & set(message.rules)
 
 
 # The command

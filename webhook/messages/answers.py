@@ -146,6 +146,9 @@ ANSWERS: tuple[Message, ...] = (
                 "prevented the request from succeeding"
             ),
             'failed calling webhook "{webhook}"',
+            "x509: certificate signed by unknown authority",
+            "http2: frame too large",
+            'an error on the server ("unknown") has prevented the request from succeeding',
         ),
         "answer of the API server (500), only where the webhook's failurePolicy is Fail; with Ignore the object passes",
         "The API server could not reach the webhook {webhook} or did not trust it. `x509` means that caBundle does not "
@@ -277,6 +280,19 @@ ANSWERS: tuple[Message, ...] = (
         (Check("change the workload's template, or create the Pod anew"),),
         normal="no",
         source="kubernetes pkg/apis/core/validation",
+    ),
+    Message(
+        "service-account-missing",
+        (
+            ('error looking up service account {namespace}/{account}: serviceaccount "{account_again}" not found'),
+            "error looking up service account",
+        ),
+        f"{_API} (403)",
+        "The Pod's ServiceAccount does not exist. A new namespace gets its `default` one a moment after it was made.",
+        (Check("the ServiceAccounts there", "kubectl get serviceaccounts -n {namespace}"),),
+        normal="sometimes",
+        normal_when="in the first moment of a namespace",
+        source="kubernetes plugin/pkg/admission/serviceaccount; seen on 1.35.4",
     ),
     Message(
         "label-too-long",

@@ -100,8 +100,14 @@ CARDS: tuple[Message, ...] = (
     ),
     _reason(
         "CardCordoned",
-        "The card was taken out of service on purpose, by an annotation of its node.",
-        (Check("the node's annotations", "kubectl get node {node} -o jsonpath='{.metadata.annotations}'"),),
+        "The card was taken out of service on purpose, by the annotation hami.io/device-cordon of its node (HAMi 2.10 "
+        "and later).",
+        (
+            Check(
+                "the cards that are named there",
+                "kubectl get node {node} -o jsonpath='{.metadata.annotations.hami\\.io/device-cordon}'",
+            ),
+        ),
         when="while somebody works on the card",
     ),
     _reason(
@@ -192,14 +198,14 @@ CARDS: tuple[Message, ...] = (
         "kubelet-no-device-request",
         ("device request not found",),
         "event and reason UnexpectedAdmissionError of the Pod (kubelet, from HAMi's device plugin)",
-        "The Pod has no cards booked in hami.io/vgpu-devices-to-allocate: HAMi's filter never chose any. Up to "
-        "HAMi 2.9 also a memory of 0 does that.",
+        "The Pod has no cards booked in hami.io/vgpu-devices-to-allocate: HAMi's filter never chose any, "
+        "because kube-scheduler did not call it as it should or because somebody else wrote the annotation.",
         (
             _ANNOTATIONS,
             Check("filterVerb and nodeCacheCapable in the scheduler's configuration"),
             Check("annotations hami.io/* in the manifest: only the scheduler may write them"),
         ),
-        ("extender-misconfigured", "scheduler-owned-annotation", "gpu-memory-unit"),
+        ("extender-misconfigured", "scheduler-owned-annotation"),
         evidence="read",
         source="HAMi v2.10.0 pkg/device-plugin/nvidiadevice/nvinternal/plugin/util.go:63,88,101",
     ),
@@ -207,22 +213,22 @@ CARDS: tuple[Message, ...] = (
         "kubelet-device-number",
         ("device number not matched",),
         "event and reason UnexpectedAdmissionError of the Pod (kubelet, from HAMi's device plugin)",
-        "kubelet asks for another number of cards than HAMi booked for the container: two Pods were mixed up on the "
-        "node (the lock was off or stolen), or somebody changed the annotations.",
+        "kubelet asks for another number of cards than HAMi booked for the container. Most likely two Pods were mixed "
+        "up on the node, whose lock was off or taken over, or somebody else wrote the annotations.",
         (_ANNOTATIONS, Check("--node-lock-timeout of the extender: 0 or a tiny time turns the lock off")),
         ("node-lock-flags", "scheduler-owned-annotation"),
-        evidence="read",
+        evidence="inferred",
         source="HAMi v2.10.0 pkg/device-plugin/nvidiadevice/nvinternal/plugin/server.go:735,804",
     ),
     Message(
         "kubelet-nothing-pending",
         ("no pending device allocation found",),
         "event and reason UnexpectedAdmissionError of the Pod (kubelet, from HAMi's device plugin)",
-        "All cards booked for the Pod were handed out already, and kubelet asks for more: a restarted kubelet, or a "
-        "container that HAMi did not count (init containers up to 2.8).",
+        "All cards booked for the Pod were handed out already, and kubelet asks for more, most likely for a container "
+        "that HAMi did not count.",
         (_ANNOTATIONS, DEVICE_PLUGIN),
         ("gpu-init-container",),
-        evidence="read",
+        evidence="inferred",
         source="HAMi v2.10.0 pkg/device-plugin/nvidiadevice/nvinternal/plugin/util.go:127",
     ),
     Message(

@@ -122,6 +122,25 @@ CONTAINERS: tuple[Message, ...] = (
         source="HAMi-core src/libvgpu.c:74-110",
     ),
     Message(
+        "hami-core-log",
+        (
+            "[HAMI-core Warn(",
+            "[HAMI-core Msg(",
+            "[HAMI-core Info(",
+            "[HAMI-core Debug(",
+            "[HAMi-core Warn(",
+        ),
+        "the container's log",
+        "HAMi's library tells what it does in each process of a container with a GPU. It keeps the limits; the program "
+        "is not disturbed.",
+        (Check("to silence it set the env LIBCUDA_LOG_LEVEL to 0 in the container; errors are shown all the same"),),
+        normal="yes",
+        normal_when="but for lines with `ERROR`",
+        evidence="read",
+        versions=(("HAMi 2.6 and later", "the device plugin sets the level (libCudaLogLevel, 1 by default)"),),
+        source="HAMi website, docs/faq/faq.md; HAMi-core src/log_utils.c",
+    ),
+    Message(
         "plugin-no-strategy",
         ("Incompatible strategy detected auto", "invalid device discovery strategy"),
         _PLUGIN,

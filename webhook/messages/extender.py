@@ -140,6 +140,22 @@ EXTENDER: tuple[Message, ...] = (
         source="HAMi v2.10.0 pkg/scheduler/scheduler.go:443-457,615-627; routes/route.go:79-86",
     ),
     Message(
+        "http-call-timeout",
+        (
+            "net/http: request canceled (Client.Timeout exceeded while awaiting headers)",
+            "context deadline exceeded (Client.Timeout exceeded while awaiting headers)",
+            "Client.Timeout exceeded while awaiting headers",
+        ),
+        f"{_CALL}; any program's log",
+        "Somebody called another program over HTTP and did not wait for its answer. On a GPU Pod that is "
+        "kube-scheduler calling HAMi's extender: whether it was `/filter` or `/bind` stands before it, and asked with that line "
+        "gangcheck says more.",
+        (EVENTS, SCHEDULER_CONFIG),
+        ("extender-timeout",),
+        source="seen with HAMi 2.10.0",
+        unless=("bind-timeout", "filter-timeout", "webhook-unreachable"),
+    ),
+    Message(
         "extender-down",
         (
             'Post "{url:token}": dial tcp {address:token}: connect: connection refused',

@@ -23,6 +23,7 @@ GANGS: tuple[Message, ...] = (
                 "cannot find enough sibling pods, current pods number: {present:number}, "
                 "minMember of group: {wanted:number}"
             ),
+            "current pods number: {present:number}, minMember of group: {wanted:number}",
             "cannot find enough sibling pods",
         ),
         f'{_EVENT} ("PreFilter failed")',

@@ -56,7 +56,7 @@ STARTING: tuple[Message, ...] = (
         "The image of kube-scheduler has no plugin {plugin}. The stock image has no Coscheduling at all; "
         "scheduler-plugins' image has it under exactly this name.",
         (_IMAGE, SCHEDULER_CONFIG),
-        ("stock-scheduler-image", "coscheduling-args"),
+        ("scheduler-config-refused", "stock-scheduler-image", "coscheduling-not-enabled"),
         source="kube-scheduler framework/runtime/framework.go",
     ),
     Message(
@@ -133,7 +133,7 @@ STARTING: tuple[Message, ...] = (
         "The configuration has a field that kube-scheduler does not know: a misspelling (`extenders`, `multiPoint`) "
         "or a wrong place.",
         (SCHEDULER_CONFIG,),
-        ("coscheduling-args", "coscheduling-not-enabled", "extender-misconfigured"),
+        ("scheduler-config-refused",),
         source=_SECONDS,
     ),
     Message(
@@ -142,7 +142,7 @@ STARTING: tuple[Message, ...] = (
         _START,
         "Two profiles have the same schedulerName.",
         (SCHEDULER_CONFIG,),
-        ("profile-name-mismatch",),
+        ("scheduler-config-refused", "profile-name-mismatch"),
         source=_SECONDS,
     ),
     Message(
@@ -154,7 +154,7 @@ STARTING: tuple[Message, ...] = (
         f"{_START}; for a flag of HAMi's extender: exit code 255",
         "A duration needs a unit: `30s`, not 30{value| }.",
         (SCHEDULER_CONFIG, EXTENDER_FLAGS),
-        ("extender-timeout", "node-lock-flags"),
+        ("scheduler-config-refused", "node-lock-flags"),
         source="Go time.ParseDuration",
     ),
     Message(
@@ -169,7 +169,7 @@ STARTING: tuple[Message, ...] = (
         _START,
         "Two extenders have a bindVerb; kube-scheduler takes one.",
         (SCHEDULER_CONFIG,),
-        ("extender-misconfigured",),
+        ("scheduler-config-refused", "extender-misconfigured"),
         source=_SECONDS,
     ),
     Message(
@@ -228,6 +228,16 @@ STARTING: tuple[Message, ...] = (
         "sometimes",
         "in the first second after a start",
         source="kube-scheduler cmd/kube-scheduler/app/server.go",
+    ),
+    Message(
+        "scheduler-stopped",
+        ("finished without leader elect", "leaderelection lost"),
+        "kube-scheduler's log, its last line; exit code 1",
+        "kube-scheduler was told to stop, or lost its lease to another replica, and did.",
+        (SCHEDULER_LOG,),
+        normal="yes",
+        normal_when="at every restart and upgrade, in spite of the exit code",
+        source="kube-scheduler cmd/kube-scheduler/app/server.go; seen on SIGTERM",
     ),
     Message(
         "podgroup-status-forbidden",

@@ -73,8 +73,8 @@ def _call(named: Named, *, gangs: bool | None) -> Iterator[Break]:
     elif _is_throttled(named) and gangs:
         yield Break(
             (CLIENT_LIMIT, RETRY),
-            f"HAMi's client is held to 5 requests/s: each member of a gang on one node takes {_FILTER_SECONDS:g} s to be "
-            f"filtered and {_BIND_SECONDS:g} s to be bound instead of 0.1, so about "
+            f"HAMi's client is held to 5 requests/s: each member of a gang on one node takes {_FILTER_SECONDS:g} s to "
+            f"be filtered and {_BIND_SECONDS:g} s to be bound instead of 0.1, so about "
             f"{max(int(retry / (_FILTER_SECONDS + _BIND_SECONDS)), 1)} members fit into {retry:g} s",
             "add --kube-qps=100 --kube-burst=200 to the extender",
             ("extender-client-limit",),
