@@ -7,7 +7,7 @@ import datetime as dt
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import jsonpatch
 import pytest
@@ -28,6 +28,7 @@ from webhook.images.references import reference
 from webhook.model import Authorities, Hook, HookRule, Requirement, pointer
 from webhook.parse.authorities import authorities, not_after
 from webhook.parse.placeholders import templated
+from webhook.registration import Options, configurations
 from webhook.result import Result
 from webhook.rule import Finding
 from webhook.rules import all_rules
@@ -547,3 +548,11 @@ def test_cures_mend(rule: str, bodies: list[Object]) -> None:
     place = found.finding.place.ref
     mended = [edited(body, found.finding) if body["kind"] == place.kind else body for body in bodies]
     assert said(check(("a.yaml", text(*mended)))) == []
+
+
+@pytest.mark.parametrize("policy", ["Ignore", "Fail"])
+@pytest.mark.parametrize("whole", [False, True])
+def test_our_own_registration_is_clean(policy: Literal["Ignore", "Fail"], *, whole: bool) -> None:
+    ours = configurations(Stack(), Options(failure_policy=policy))
+    beside = [service("gangcheck", "gangcheck")]
+    assert said(check(("a.yaml", text(*ours, *beside)), whole=whole, now=1)) == []
