@@ -156,7 +156,8 @@ TROUBLES = [
 
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.cause)
 def test_each_trouble_of_the_guide_is_found_when_its_cause_is_there(trouble: Trouble) -> None:
-    files = {name: text for name, text in (FILES | trouble.change).items() if text is not None}
+    changed = {**FILES, **trouble.change}
+    files = {name: text for name, text in changed.items() if text is not None}
     assert trouble.rule in found(files)
 
 
