@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -88,6 +89,14 @@ def renewal(certificate: bytes) -> datetime:
     """When two thirds of the life of a certificate of ours are over, counted from when it was made."""
     made = issued(certificate)
     return made + (expiry(certificate) - made) * 2 / 3
+
+
+def is_signed_by(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
+    try:
+        certificate.verify_directly_issued_by(authority)
+    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):  # another issuer, or a key of no use
+        return False
+    return True
 
 
 def split(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from cryptography import x509
 
-from certs.authority import issued
+from certs.authority import is_signed_by, issued
 from certs.bundles import Bundle, Trusted, bundles
 from certs.plan import Terms, is_ripe, signer
 from certs.ring import Authority, Ring, read_secret
@@ -103,21 +103,14 @@ def _entry(thing: Thing, bundle: Bundle) -> Entry:
 
 def _leaf(served: Served, found: Iterable[Bundle]) -> Leaf:
     loaded = x509.load_pem_x509_certificate(served.certificate)
-    issuer = next((each.fingerprint for each in _held(found) if _is_signed_by(loaded, each.certificate)), "")
+    signed = (each for each in _held(found) if is_signed_by(loaded, x509.load_pem_x509_certificate(each.certificate)))
+    issuer = next((each.fingerprint for each in signed), "")
     made = issued(served.certificate)
     return Leaf(served.url, f"{loaded.serial_number:x}", issuer, made, loaded.not_valid_after_utc)
 
 
 def _held(found: Iterable[Bundle]) -> Iterable[Trusted]:
     return (each for bundle in found for each in bundle.held)
-
-
-def _is_signed_by(leaf: x509.Certificate, authority: bytes) -> bool:
-    try:
-        leaf.verify_directly_issued_by(x509.load_pem_x509_certificate(authority))
-    except Exception:  # noqa: BLE001 - the signature is wrong, or the issuer, or the algorithm unknown
-        return False
-    return True
 
 
 def _of_members(members: Sequence[Member], fault: str, now: datetime) -> Iterable[str]:

@@ -77,6 +77,7 @@ class FakeApi:
     cut_at: int = -1
     after_page: Any = None
     epoch: int = 0
+    ahead: float = 0
     asked: list[Asked] = field(default_factory=list)
     watching: Counter[str] = field(default_factory=Counter)
     changed: threading.Condition = field(default_factory=threading.Condition)
@@ -178,6 +179,28 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self.fake.others[made] = body
         self._answer(201, body)
+
+    def do_PUT(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        path, _ = self._note(body)
+        if self._refused(path):
+            return
+        with self.fake.changed:
+            stored = self.fake.others.get(path)
+            if stored is None:
+                self._status(404, "not found")
+                return
+            if stored["metadata"].get("resourceVersion") != body["metadata"].get("resourceVersion"):
+                self._status(409, "the object has been modified; please apply your changes to the latest version")
+                return
+            self.fake.version += 1
+            body["metadata"]["resourceVersion"] = str(self.fake.version)
+            self.fake.others[path] = body
+        self._answer(200, body)
+
+    def date_time_string(self, timestamp: float | None = None) -> str:
+        """The Date header: the API server's own clock."""
+        return super().date_time_string((time.time() if timestamp is None else timestamp) + self.fake.ahead)
 
     def _note(self, body: object) -> tuple[str, dict[str, str]]:
         parts = urlsplit(self.path)

@@ -323,8 +323,8 @@ def test_nothing_is_forgotten_while_others_write(published: Shelf, time: Time) -
     [first] = published.ring()
     published.put(SECRET, empty_secret())
     replica(published, time).look()
-    busy = [1, 2, 3]
-    published.after_read = lambda: busy and busy.pop() and published.put(SECRET, published.objects[SECRET])
+    busy = [published.put] * 3
+    published.after_read = lambda: busy.pop()(SECRET, published.objects[SECRET]) if busy else None
     old.look()
     assert not busy
     assert published.ring()[0].key == first.key

@@ -8,10 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from certs.authority import Pair, issue_authority, issue_leaf, renewal, split
 from certs.keeper import Keeper
+from certs.onlooker import Onlooker
+from certs.told import Told
 from webhook.admission import decode, encode
 from webhook.app import Parts, create_app
 from webhook.config import Config
@@ -39,16 +42,34 @@ def run(config: Config, rules: tuple[Rule, ...]) -> NoReturn:
     server = config.server or Server()
     counted = metrics(rule.name for rule in rules)
     api = _cluster(server)
-    indexed = None if server.index is False else api
+    if server.detect_stack:
+        from webhook.detected import detected  # noqa: PLC0415 - as in _cluster
+
+        config = config._replace(stack=detected(config.stack, api, server.hami_namespace, log))
+    kept = _kept(server, api, counted)
+    app = make_app(config, rules, counted, None if server.index is False else api, kept)
+    serve(server, app, kept.certificates, counted)
+
+
+class Kept(NamedTuple):
+    """The certificate: what serves it, what starts those who look after it, and what must hold to be ready."""
+
+    certificates: Certificates
+    start: Callable[[], object] = lambda: None
+    checks: Mapping[str, Check] = MappingProxyType({})
+
+
+def _kept(server: Server, api: Api | None, counted: Metrics) -> Kept:
+    told = logging.getLogger("certs").log
     if server.certs_mode == "managed" and api:
-        keeper = _keeper(server, api, counted)
-        serve(
-            server,
-            make_app(config, rules, counted, indexed, keeper),
-            Certificates(keeper.pair, counted, log, keeper.now),
-            counted,
-        )
-    serve(server, make_app(config, rules, counted, indexed), Certificates(pairs(server), counted, log), counted)
+        keeper = Keeper(rounds(server, store(server, api), told, counted.bundle_losses.inc), random.random)
+        watch_authority(counted, lambda: expires.timestamp() if (expires := keeper.authority_expiry()) else 0.0)
+        return Kept(Certificates(keeper.pair, counted, log, keeper.now), keeper.start, {"trusted": keeper.trusted})
+    read = pairs(server)
+    certificates = Certificates(read, counted, log)
+    if server.certs_mode == "external" and api:
+        return Kept(certificates, Onlooker(store(server, api), read, Told(told)).start)
+    return Kept(certificates)
 
 
 def pairs(server: Server) -> Callable[[], Pair]:
@@ -79,14 +100,14 @@ def _own(authority: Pair, names: Sequence[str]) -> Callable[[], Pair]:
 
 
 def make_app(
-    config: Config, rules: tuple[Rule, ...], counted: Metrics, api: Api | None, keeper: Keeper | None = None
+    config: Config, rules: tuple[Rule, ...], counted: Metrics, api: Api | None, kept: Kept | None = None
 ) -> MakeApp:
     """How the worker makes its application, once it is a process of its own: threads do not outlive a fork."""
 
     def made(gates: Gates) -> tuple[Wsgi, Mapping[str, Check]]:
-        if keeper:
-            keeper.start()
-        trusted: dict[str, Check] = {"trusted": keeper.trusted} if keeper else {}
+        checks = kept.checks if kept else {}
+        if kept:
+            kept.start()
         known = _listen(api, config, counted) if api else None
         parts = Parts(
             decode=decode,
@@ -99,8 +120,8 @@ def make_app(
             limit=limit,
         )
         if known is None:
-            return create_app(parts), trusted
-        return create_app(replace(parts, notify=known.notify)), {**trusted, "index": known.synced}
+            return create_app(parts), checks
+        return create_app(replace(parts, notify=known.notify)), {**checks, "index": known.synced}
 
     return made
 
@@ -108,7 +129,7 @@ def make_app(
 def _cluster(server: Server) -> Api | None:
     """The API server to ask; None where there is none, or nothing to ask it."""
     managed = server.certs_mode == "managed"
-    if server.index is False and not managed:
+    if server.index is False and not managed and not server.detect_stack:
         return None
     from webhook.cluster import connect  # noqa: PLC0415 - kubernetes costs 20 MB; not where it is not used
 
@@ -117,14 +138,6 @@ def _cluster(server: Server) -> Api | None:
         key = "certs: managed certificates live in a cluster, and" if managed else "index:"
         raise BadConfig(f"server.{key} there is no cluster to ask; name a kubeconfig")
     return api
-
-
-def _keeper(server: Server, api: Api, counted: Metrics) -> Keeper:
-    """Who keeps the managed certificate, not yet started."""
-    log_of_certs = logging.getLogger("certs").log
-    keeper = Keeper(rounds(server, store(server, api), log_of_certs, counted.bundle_losses.inc), random.random)
-    watch_authority(counted, lambda: expires.timestamp() if (expires := keeper.authority_expiry()) else 0.0)
-    return keeper
 
 
 class _Known(NamedTuple):

@@ -16,7 +16,7 @@ from webhook.errors import BadConfig
 
 if TYPE_CHECKING:
     from certs.status import Entry, Leaf, Member, Served, Status
-    from certs.store import Store
+    from webhook.cluster import Published
     from webhook.service import Server
 
 WELL, TROUBLED, UNREAD = 0, 1, 4
@@ -108,7 +108,7 @@ def rotate(*, config_file: str | None, **flags: object) -> int:
     return _begin(config_file, flags, rotate=True)
 
 
-def _reached(config_file: str | None, flags: Mapping[str, object]) -> tuple[Server, Store]:
+def _reached(config_file: str | None, flags: Mapping[str, object]) -> tuple[Server, Published]:
     """The settings, and what is published. Raises BadConfig."""
     from webhook.cluster import connect
     from webhook.managed import store
@@ -171,7 +171,7 @@ def _begin(config_file: str | None, flags: Mapping[str, object], *, rotate: bool
     return TROUBLED if faults else WELL
 
 
-def _waiting(server: Server, store: Store) -> str:
+def _waiting(server: Server, store: Published) -> str:
     """An authority that does not sign yet, so that another one would only be in its way."""
     from certs.status import status as looked_at
     from webhook.managed import terms

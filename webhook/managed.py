@@ -15,13 +15,12 @@ from certs.told import Log, Told
 from webhook.service import Server
 
 if TYPE_CHECKING:
-    from certs.store import Store
-    from webhook.cluster import Api
+    from webhook.cluster import Api, Published
 
 _NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
-def store(server: Server, api: Api) -> Store:
+def store(server: Server, api: Api) -> Published:
     """What is published, by the names that the settings give."""
     from webhook.cluster import Published, Where  # noqa: PLC0415 - kubernetes costs 20 MB; not where it is not used
 
@@ -29,7 +28,7 @@ def store(server: Server, api: Api) -> Store:
     return Published(api, Where(server.namespace or own_namespace(), server.ca_secret, *configurations))
 
 
-def rounds(server: Server, published: Store, log: Log, lost: Callable[[], object] = lambda: None) -> Rounds:
+def rounds(server: Server, published: Published, log: Log, lost: Callable[[], object] = lambda: None) -> Rounds:
     """`lost` is called for each configuration that is found without our authority."""
     names = service_names(server.service, server.namespace or own_namespace(), server.cluster_domain)
     poll = timedelta(seconds=server.certs_poll_seconds)

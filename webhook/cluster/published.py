@@ -1,6 +1,7 @@
 """The Secret of the authorities and both webhook configurations, read and written for the keeper of certificates.
 
-Verbs that the ServiceAccount needs: get and update on that one Secret and on those two configurations.
+Verbs that the ServiceAccount needs: get and update on that one Secret and on those two configurations; where somebody
+else keeps the certificate, get on the configurations.
 """
 
 from __future__ import annotations
@@ -44,6 +45,10 @@ class Published:
         secret, *configurations = (self._read(thing) for thing in (self._secret, *self._configurations))
         dates = [date for _, date in (secret, *configurations) if date is not None]
         return Seen(secret[0], tuple(thing for thing, _ in configurations), dates[-1] if dates else None)
+
+    def configurations(self) -> tuple[Thing, ...]:
+        """Both webhook configurations, and nothing of the Secret."""
+        return tuple(self._read(thing)[0] for thing in self._configurations)
 
     def write(self, thing: Thing) -> None:
         try:
