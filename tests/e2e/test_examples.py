@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 import apiserver
+import operators
 import pytest
 import yaml
 from apiserver import ControlPlane, Object, kubectl, listed, made, named, never, node_of, wait_for
@@ -71,3 +72,26 @@ def test_broken_gang_is_refused_and_warned_of(control: ControlPlane, gangcheck: 
     assert "Pod/llama-launcher names its gang 'llama-finetune' in an annotation" in done.stderr
     assert "Warning: musl-image: use python:3.12-slim" in done.stderr
     assert any(review["verdict"] == "denied" for review in gangcheck.reviews(research))
+
+
+@pytest.fixture
+def kinds(control: ControlPlane, research: str) -> Iterator[str]:
+    """The namespace, with the operators' own CRDs in the API server."""
+    made_ = [operators.install(control, kind) for kind in ("JobSet", "MPIJob", "PyTorchJob", "RayCluster")]
+    yield research
+    for crd in made_:
+        apiserver.delete(control, crd)
+
+
+@pytest.mark.e2e_slow
+def test_operators_example_is_valid_and_admitted_without_a_word(
+    control: ControlPlane, gangcheck: Server, kinds: str
+) -> None:
+    """Held strictly against the real schemas: an unknown field would be refused. No operator runs here."""
+    for name in ("gang-of-a-jobset", "gang-of-an-mpijob", "gang-of-a-pytorchjob", "gang-of-a-raycluster"):
+        path = str(EXAMPLES / f"{name}.yaml")
+        done = kubectl(control, "apply", "--server-side", "--validate=strict", "-f", path)
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    reviews = gangcheck.reviews(kinds)
+    assert {review["kind"] for review in reviews} == {"PodGroup", "JobSet", "MPIJob", "PyTorchJob", "RayCluster"}
+    assert {review["verdict"] for review in reviews} == {"allowed"}

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import apiserver
 import installation
+import operators
 import pytest
 import yaml
 from apiserver import ControlPlane, Object, create, events, found, get, kubectl, listed, made, named, wait_for
@@ -457,6 +458,20 @@ def test_certificates_of_somebody_else_are_served_and_left_alone(
         rights = installation.rules_of(installation.account(control), NAMESPACE)
         assert not [rule for rule in rights if "secrets" in rule[1] or rule[0] == "update"]
     finally:
+        installation.remove(control)
+
+
+@pytest.mark.e2e_slow
+def test_cert_managers_own_schemas_take_the_overlay(control: ControlPlane) -> None:
+    """Here in full; the CRDs of the tests above have the fields that are used, and no others."""
+    installation.remove(control)
+    things = []
+    try:
+        things = [operators.install(control, kind) for kind in ("Certificate", "Issuer")]
+        applied(control, MANIFESTS / "overlays" / "cert-manager", "--server-side", "--validate=strict")
+    finally:
+        for thing in things:
+            apiserver.delete(control, thing)
         installation.remove(control)
 
 
