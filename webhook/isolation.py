@@ -8,10 +8,9 @@ place of HAMi's value (kubelet GenerateRunContainerOptions).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from webhook.hamikeys import MODE, opted_out
 from webhook.model import DEFAULT_SCHEDULER, Container, Env, Pod
+from webhook.recall import recalled
 from webhook.stack import Names, Stack
 
 INJECTED = "gangcheck.io/injected"
@@ -41,14 +40,27 @@ def has_card(container: Container, stack: Stack) -> bool:
     return any(count != "0" for count in counts) if counts else True
 
 
-def limited(pod: Pod, stack: Stack) -> Iterator[Container]:
+@recalled
+def limited(pod: Pod, stack: Stack) -> tuple[Container, ...]:
     """The containers that HAMi's library is to hold to a share of a card. MIG limits in hardware, without the library;
     Pods of other systems' schedulers get cards from those."""
     if pod.finished or stack.is_foreign(pod) or pod.annotations.get(MODE) == "mig":
-        return
-    for container in pod.containers:
-        if container.limits and has_card(container, stack):
-            yield container
+        return ()
+    return tuple(each for each in pod.containers if each.limits and has_card(each, stack))
+
+
+_ABOUT_GPUS = ("CUDA_", "NVIDIA_", "GPU_CORE_", "LD_PRELOAD", "ACTIVE_OOM_KILLER")
+
+
+def gpu_env(container: Container) -> tuple[Env, ...]:
+    """The entries that could concern a GPU, in their order: of most containers none."""
+    return tuple(entry for entry in container.env if entry.name.startswith(_ABOUT_GPUS))
+
+
+@recalled
+def sets_gpu_env(pod: Pod, _stack: Stack) -> bool:
+    """Whether any container has an entry that could concern a GPU."""
+    return any(entry.name.startswith(_ABOUT_GPUS) for container in pod.containers for entry in container.env)
 
 
 def parse_bool(text: str) -> bool | None:

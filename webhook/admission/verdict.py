@@ -65,7 +65,7 @@ class Law(NamedTuple):
 
 
 def law(rules: tuple[Rule, ...], stack: Stack, severities: Mapping[str, Severity] = NOTHING) -> Law:
-    asked = tuple(rule for rule in rules if not rule.lint_only)
+    asked = tuple(rule for rule in rules if not rule.lint_only and _may_be_heard(rule, severities))
     on_labels = tuple(rule for rule in asked if rule.name.startswith(_ON_LABELS))
     return Law(
         prepare(Policy(asked, severities)),
@@ -73,6 +73,11 @@ def law(rules: tuple[Rule, ...], stack: Stack, severities: Mapping[str, Severity
         stack,
         replace(stack, hami_webhook=False, injects_scheduler=False),
     )
+
+
+def _may_be_heard(rule: Rule, severities: Mapping[str, Severity]) -> bool:
+    """Whether a rule can change an answer: info is not told at admission, so who says no more need not be asked."""
+    return bool(rule.over) or max(rule.severity, severities.get(rule.name, rule.severity)) > Severity.INFO
 
 
 def judge_by(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.isolation import CORE_POLICY, DISABLE, limited, parse_bool
+from webhook.isolation import CORE_POLICY, DISABLE, limited, parse_bool, sets_gpu_env
 from webhook.model import Container, Env, Place, Pod
 from webhook.parse.placeholders import templated
 from webhook.rule import Edit, Finding, Severity, rule
@@ -29,7 +29,7 @@ def dead_env(pod: Pod, stack: Stack) -> Iterator[Finding]:
 
     The same in HAMi 2.5 to 2.10. Only containers that HAMi limits are judged.
     """
-    for container in limited(pod, stack):
+    for container in limited(pod, stack) if sets_gpu_env(pod, stack) else ():
         for entry in container.env:
             why, cure = _why(entry)
             if why:

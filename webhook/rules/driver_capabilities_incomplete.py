@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.isolation import last, limited
+from webhook.isolation import last, limited, sets_gpu_env
 from webhook.model import Place, Pod
 from webhook.parse.placeholders import templated
 from webhook.rule import Edit, Finding, Severity, rule
@@ -26,7 +26,7 @@ def driver_capabilities_incomplete(pod: Pod, stack: Stack) -> Iterator[Finding]:
     `all` has both, and without the variable or with an empty one the runtime gives both. Nothing is said of values that
     come from elsewhere, of MIG, and of containers without a GPU.
     """
-    for container in limited(pod, stack):
+    for container in limited(pod, stack) if sets_gpu_env(pod, stack) else ():
         entry = last(container, _NAME)
         if entry is None or not entry.value or templated(entry.value):
             continue

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.isolation import CORE_POLICY, TASK_PRIORITY, VISIBLE, is_injected, is_mutated, nvidia
+from webhook.isolation import CORE_POLICY, TASK_PRIORITY, VISIBLE, is_injected, is_mutated, nvidia, sets_gpu_env
 from webhook.model import Container, Env, Place, Pod
 from webhook.rule import Edit, Finding, Related, Severity, rule
 from webhook.stack import Stack
@@ -29,9 +29,9 @@ def env_set_twice(pod: Pod, stack: Stack) -> Iterator[Finding]:
     HAMi's webhook passes over, for init containers where HAMi is older than 2.10, and for settings of the device
     configuration that the stack does not state.
     """
+    if pod.live or not sets_gpu_env(pod, stack):
+        return
     for container in pod.containers:
-        if not container.env or pod.live:
-            continue
         for name in _WATCHED:
             entries = [entry for entry in container.env if entry.name == name]
             if len(entries) > 1:

@@ -9,6 +9,7 @@ from webhook.isolation import (
     DISABLE,
     TASK_PRIORITY,
     VISIBLE,
+    gpu_env,
     has_card,
     is_injected,
     is_mutated,
@@ -16,6 +17,7 @@ from webhook.isolation import (
     limited,
     nvidia,
     parse_bool,
+    sets_gpu_env,
 )
 from webhook.model import Container, Env, Place, Pod
 from webhook.rule import Edit, Finding, Severity, rule
@@ -57,11 +59,11 @@ def isolation_env(pod: Pod, stack: Stack) -> Iterator[Finding]:
     Nothing is said of what gangcheck's own webhook injected or HAMi's adds, of MIG, of other vendors' cards, and of
     Pods that go to another system's scheduler.
     """
-    if pod.finished or stack.is_foreign(pod) or not any(container.env for container in pod.containers):
+    if pod.finished or stack.is_foreign(pod) or not sets_gpu_env(pod, stack):
         return
     held = {container.path for container in limited(pod, stack)}
     for container in pod.containers:
-        for entry in container.env:
+        for entry in gpu_env(container):
             if last(container, entry.name) is not entry:
                 continue
             found = None
