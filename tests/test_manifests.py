@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -137,6 +138,63 @@ def test_the_command_in_a_generated_files_header_prints_it(path: Path, tmp_path:
         assert the(path) in things
 
 
+def deployment() -> Object:
+    return the(BASE / "deployment.yaml")
+
+
+def container() -> Object:
+    (found,) = deployment()["spec"]["template"]["spec"]["containers"]
+    return dict(found)
+
+
+def settings(*arguments: str, config: Path | None = None) -> Object:
+    """What holds for a server that is started so."""
+    command = [sys.executable, "-m", "webhook", *arguments, "--print-config"]
+    if config:
+        command = [part if not part.startswith("--config=") else f"--config={config}" for part in command]
+    printed = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True).stdout
+    return dict(yaml.safe_load(printed))
+
+
+# Policies and command lines.
+
+POLICIES = sorted(path for path in objects() if path.name == "configmap-policy.yaml")
+
+
+@pytest.mark.parametrize("path", POLICIES, ids=lambda path: str(path.parent.relative_to(MANIFESTS)))
+def test_a_policy_is_one_that_the_server_takes(path: Path) -> None:
+    """And an overlay's is the base's but for what the overlay is about."""
+    (text,) = the(path)["data"].values()
+    names = [rule.name for rule in all_rules()]
+    config = read_config(text, "policy.yaml", names)
+    if path.parent.name == "hami-lt-2.9":
+        assert config.stack.hami is not None
+        assert config.stack.hami < (2, 9)
+    assert config._replace(stack=replace(config.stack, hami=None)) == policy()
+
+
+def command_lines() -> Iterator[tuple[str, list[str]]]:
+    """The server's arguments in the base, in overlays that replace them, and in components that add to them."""
+    base = container()["args"]
+    yield "base", base
+    for path in objects():
+        thing = the(path)
+        if thing["kind"] == "Deployment" and path.parent != BASE:
+            for each in thing["spec"]["template"]["spec"].get("containers", ()):
+                yield str(path.parent.relative_to(MANIFESTS)), each["args"]
+    for folder in kustomizations():
+        for patch in the(folder / "kustomization.yaml").get("patches", ()):
+            for step in yaml.safe_load(patch.get("patch", "[]")):
+                yield str(folder.relative_to(MANIFESTS)), [*base, step["value"]]
+
+
+@pytest.mark.parametrize("arguments", [each for _, each in command_lines()], ids=[name for name, _ in command_lines()])
+def test_a_command_line_is_one_that_the_server_takes(arguments: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text(the(BASE / "configmap-policy.yaml")["data"]["policy.yaml"], encoding="utf-8")
+    assert settings(*arguments, config=file)["server"]
+
+
 # Form.
 
 
@@ -156,24 +214,6 @@ def test_a_kustomization_names_all_that_lies_beside_it(folder: Path) -> None:
 
 
 # What the Deployment says and what the server does.
-
-
-def deployment() -> Object:
-    return the(BASE / "deployment.yaml")
-
-
-def container() -> Object:
-    (found,) = deployment()["spec"]["template"]["spec"]["containers"]
-    return dict(found)
-
-
-def settings(*arguments: str, config: Path | None = None) -> Object:
-    """What holds for a server that is started so."""
-    command = [sys.executable, "-m", "webhook", *arguments, "--print-config"]
-    if config:
-        command = [part if not part.startswith("--config=") else f"--config={config}" for part in command]
-    printed = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True).stdout
-    return dict(yaml.safe_load(printed))
 
 
 @pytest.fixture
