@@ -104,6 +104,13 @@ _FLAGS: Sequence[Callable[[Any], Any]] = (
     _flag("server", "keepaliveSeconds", "--keepalive-seconds", type=int, help="How long to keep idle connections."),
     _flag("server", "index", "--index/--no-index", help="Keep an index of gangs by asking the API server."),
     _flag("server", "kubeconfig", "--kubeconfig", metavar="FILE", help="Where the API server is."),
+    _flag(
+        "server",
+        "detectStack",
+        "--detect-stack/--no-detect-stack",
+        help="Take what the stack does not say from the cluster's HAMi, once at the start.",
+    ),
+    _flag("server", "hamiNamespace", "--hami-namespace", metavar="NAME", help="Where HAMi is, for --detect-stack."),
     _flag("admission", "ownedPods", "--owned-pods", metavar="deny|warn", help="For Pods that have a controller."),
     _flag(
         "admission",

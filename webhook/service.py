@@ -24,7 +24,8 @@ class Server:
     for `drain_seconds`, then has `grace_seconds` to finish. `keepalive_seconds` is above the 90 s for which the API
     server keeps an idle connection (apimachinery pkg/util/net/http.go), so that the client closes first.
     `index`: whether to keep an index of gangs; None means where there is a cluster to ask. `kubeconfig` is a file,
-    empty for the Pod's own account or the usual places.
+    empty for the Pod's own account or the usual places. `detect_stack`: whether to take from HAMi's Deployment and
+    ConfigMaps in `hami_namespace`, once at the start, what of the stack nobody has declared.
 
     `certs`: embedded is a pair of its own that nobody trusts yet, external the files, managed a pair that is signed by
     the authority in the Secret `ca_secret` and trusted in both configurations' caBundles (certs/plan.py), with the
@@ -46,6 +47,8 @@ class Server:
     keepalive_seconds: int = 120
     index: bool | None = None
     kubeconfig: str = ""
+    detect_stack: bool = False
+    hami_namespace: str = "hami-system"
     certs: Certs | None = None
     namespace: str = ""
     service: str = "gangcheck"
@@ -167,6 +170,8 @@ SERVER: Table = {
     "keepaliveSeconds": ("keepalive_seconds", _number(1, 3600)),
     "index": ("index", flag),
     "kubeconfig": ("kubeconfig", text),
+    "detectStack": ("detect_stack", flag),
+    "hamiNamespace": ("hami_namespace", _object_name),
     "certs": ("certs", _among(get_args(Certs))),
     "namespace": ("namespace", _object_name),
     "service": ("service", _object_name),

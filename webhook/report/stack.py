@@ -47,6 +47,18 @@ def json(stack: Stack, shown: Sequence[Shown], spot: SpotOf) -> str:
     return dump({"version": 1, "stack": [_described(row, spot) for row in _rows(stack, shown)]})
 
 
+def summary(stack: Stack, shown: Sequence[Shown]) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """For a log: by setting what is taken from the input, and what is not because parts of it differ."""
+    rows = list(_rows(stack, shown))
+    taken = {row.setting: _said(row.value) for row in rows if row.origin == "input"}
+    differs = {row.setting: " or ".join(_each(row)) for row in rows if row.origin == "differs"}
+    return taken, differs
+
+
+def _each(row: _Row) -> Sequence[str]:
+    return list(dict.fromkeys(_said(fact.value) for fact in row.facts))
+
+
 def _rows(stack: Stack, shown: Sequence[Shown]) -> Iterator[_Row]:
     by_name = {each.name: each for each in shown}
     taken = applied(stack, shown)
