@@ -6,7 +6,7 @@ from webhook.model import Path, Place, Pod
 from webhook.quantity import canonical, quantity
 from webhook.rule import Edit, Finding, Related, Severity, rule
 from webhook.stack import Stack
-from webhook.vgpu import Ask, Asked, asked, is_refused, shown
+from webhook.vgpu import Ask, Asked, asking, is_refused, shown
 from webhook.vgpu.wording import named
 
 _MOST = 32
@@ -38,14 +38,12 @@ def gpu_count_invalid(pod: Pod, stack: Stack) -> Iterator[Finding]:
     """
     if pod.finished:
         return
-    for container in pod.containers:
-        if stack.meanings.keys().isdisjoint(container.limits) and stack.meanings.keys().isdisjoint(container.requests):
-            continue
-        for request in asked(container, stack):
-            yield from (
-                _refused(pod, request, ask) for ask in request.asks if ask.number is not None and is_refused(ask)
-            )
-            yield from _count(pod, stack, request)
+    for request in asking(pod, stack):
+        for ask in request.asks:
+            if is_refused(ask):
+                yield _refused(pod, request, ask)
+        if request.count is not None:
+            yield from _count(pod, stack, request, request.count)
 
 
 def _refused(pod: Pod, request: Asked, ask: Ask) -> Finding:
@@ -87,9 +85,8 @@ def _limit(pod: Pod, request: Asked, ask: Ask) -> Edit:
     return Edit("add", Place(pod.ref, path), {ask.name: ask.value})
 
 
-def _count(pod: Pod, stack: Stack, request: Asked) -> Iterator[Finding]:
-    ask = request.count
-    if ask is None or ask.number is None or is_refused(ask):
+def _count(pod: Pod, stack: Stack, request: Asked, ask: Ask) -> Iterator[Finding]:
+    if ask.number is None or 0 < ask.number <= _MOST or is_refused(ask):
         return
     if ask.number > _MOST and not stack.is_foreign(pod):
         yield Finding(

@@ -7,7 +7,7 @@ from webhook.isolation import TASK_PRIORITY, has_card, last
 from webhook.model import Container, Place, Pod
 from webhook.rule import Finding, Severity, rule
 from webhook.stack import Stack
-from webhook.vgpu import Asked, asked
+from webhook.vgpu import Asked, asking
 from webhook.vgpu.wording import container_of, named
 
 _PRIORITIES = (0, 1)
@@ -31,18 +31,17 @@ def gpu_priority_invalid(pod: Pod, stack: Stack) -> Iterator[Finding]:
     Silent about the environment beside a `nvidia.com/priority`, which goes before it (see env-set-twice), and about
     values that come from elsewhere.
     """
-    if pod.finished or stack.is_foreign(pod):
+    requests = asking(pod, stack)
+    if not requests or pod.finished or stack.is_foreign(pod):
         return
-    wants_card = stack.wants_device(pod)
-    for container in pod.containers:
-        given = [request for request in asked(container, stack) if request.priority]
-        for request in given:
-            yield from _resource(pod, stack, request, wants_card=wants_card)
-        if not given and has_card(container, stack):
-            yield from _environment(pod, stack, container)
+    for request in requests:
+        if request.priority is not None:
+            yield from _resource(pod, stack, request)
+        elif request.vendor == "nvidia" and request.container.env:
+            yield from _environment(pod, stack, request.container)
 
 
-def _resource(pod: Pod, stack: Stack, request: Asked, *, wants_card: bool) -> Iterator[Finding]:
+def _resource(pod: Pod, stack: Stack, request: Asked) -> Iterator[Finding]:
     ask = request.priority
     if ask is None:
         return
@@ -53,7 +52,7 @@ def _resource(pod: Pod, stack: Stack, request: Asked, *, wants_card: bool) -> It
             fix=f"write {ask.name}: 0 (high) or 1 (low)",
             severity=_severity(stack),
         )
-    elif not wants_card:
+    elif not stack.wants_device(pod):
         yield Finding(
             request.place(pod, ask, "key"),
             f"{named(request, pod)} has {ask.name}, and {pod} asks for no card: to HAMi it is no GPU Pod",
@@ -75,7 +74,7 @@ def _severity(stack: Stack) -> Severity | None:
 
 def _environment(pod: Pod, stack: Stack, container: Container) -> Iterator[Finding]:
     entry = last(container, TASK_PRIORITY)
-    if entry is None or entry.value is None or entry.value in {str(each) for each in _PRIORITIES}:
+    if entry is None or entry.value is None or not has_card(container, stack):
         return
     number = re.match(r"\s*[+-]?[0-9]+", entry.value)
     if number and int(number[0]) in _PRIORITIES:

@@ -56,12 +56,16 @@ def gpu_unknown_resource(pod: Pod, stack: Stack) -> Iterator[Finding]:
     if pod.finished or stack.is_foreign(pod):
         return
     for container in pod.containers:
-        for name in (*container.limits, *(name for name in container.requests if name not in container.limits)):
-            if "/" not in name or name in stack.meanings or name in _OF_OTHERS:
-                continue
+        for name in _asked(container, stack):
             meant = _renamed(name, stack) or _meant(name, tuple(stack.meanings))
             if meant and meant not in container.limits and meant not in container.requests:
                 yield _finding(pod, container, name, meant)
+
+
+def _asked(container: Container, stack: Stack) -> Iterator[str]:
+    """The resources with a domain that are none of HAMi's, each once."""
+    names = (*container.limits, *(name for name in container.requests if name not in container.limits))
+    return (name for name in names if name not in stack.meanings and "/" in name and name not in _OF_OTHERS)
 
 
 def _finding(pod: Pod, container: Container, name: str, meant: str) -> Finding:

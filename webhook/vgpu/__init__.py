@@ -7,15 +7,27 @@ releases make of it, oldest first.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from webhook.model import Container, Pod
 from webhook.stack import Stack, Version
 from webhook.vgpu import nvidia, others
-from webhook.vgpu.asking import Ask, Asked, asked, shown
+from webhook.vgpu.asking import Ask, Asked, asked, asking, is_refused, shown
 from webhook.vgpu.others import Traits, has_binary_suffix, has_suffix, is_illegal, traits
-from webhook.vgpu.reading import IGNORED, INT32, LARGEST, REFUSED, Fate, Reading, by_release, is_completed, is_counted
+from webhook.vgpu.reading import (
+    IGNORED,
+    INT32,
+    LARGEST,
+    REFUSED,
+    Fate,
+    Reading,
+    Where,
+    by_release,
+    is_completed,
+    is_counted,
+    where,
+)
 
 __all__ = [
     "INT32",
@@ -28,10 +40,10 @@ __all__ = [
     "Total",
     "Traits",
     "asked",
+    "asking",
     "effective",
     "has_binary_suffix",
     "has_suffix",
-    "is_completed",
     "is_illegal",
     "is_refused",
     "readings",
@@ -58,49 +70,49 @@ def effective(container: Container, pod: Pod, stack: Stack) -> tuple[Effective, 
 
 def requests(pod: Pod, stack: Stack) -> Iterator[Effective]:
     """What HAMi will read of all containers of a Pod."""
-    return (Effective(each, readings(each, pod, stack)) for each in _asking(pod, stack))
+    return (Effective(each, readings(each, pod, stack)) for each in asking(pod, stack) if each.device)
 
 
-def served(pod: Pod, stack: Stack) -> Iterator[Asked]:
+def served(pod: Pod, stack: Stack) -> list[Asked]:
     """The requests of a Pod that HAMi is to serve: none of a finished one, or of a scheduler with GPUs of its own."""
-    return iter(()) if pod.finished or stack.is_foreign(pod) else _asking(pod, stack)
-
-
-def _asking(pod: Pod, stack: Stack) -> Iterator[Asked]:
-    names = stack.device_names
-    for container in pod.containers:
-        if not names.isdisjoint(container.limits) or not names.isdisjoint(container.requests):
-            yield from (each for each in asked(container, stack) if each.device)
+    found = asking(pod, stack)
+    return [each for each in found if each.device] if found and not (pod.finished or stack.is_foreign(pod)) else []
 
 
 def readings(request: Asked, pod: Pod, stack: Stack) -> tuple[Reading, ...]:
     """What the releases of HAMi make of a request, see Effective."""
+    if request.is_unclear:
+        return () if any(ask.number is None for ask in request.device) else (REFUSED,)
+    asks = (request.count, request.memory, request.percentage, request.cores)
+    return _readings(request.vendor, asks, where(pod, request.container, stack))
+
+
+_ANY = Container("", "", "app", ())
+
+
+@lru_cache(maxsize=1024)
+def _readings(
+    vendor: str, asks: tuple[Ask | None, Ask | None, Ask | None, Ask | None], at: Where
+) -> tuple[Reading, ...]:
+    """Remembered by value: most Pods of a cluster ask for what others have asked for before them."""
+    count, memory, percentage, cores = asks
+    device = tuple(ask for ask in asks if ask)
+    request = Asked(vendor, "", _ANY, count, memory, percentage, cores, device=device)
     named: list[Reading] = []
-    for reading, who in by_release(partial(_reading, request, pod, stack), stack):
+    for reading, who in by_release(partial(_reading, request, at), at.hami):
         if reading is None:
             return ()
-        named.append(reading._replace(who="Kubernetes" if reading.fate == "refused" else who))
+        named.append(reading._replace(who=who))
     return tuple(named)
 
 
-def _reading(request: Asked, pod: Pod, stack: Stack, version: Version) -> Reading | None:
-    """What one release makes of a request; None where nobody can tell."""
-    if any(ask.number is None for ask in request.device):
-        return None
-    if any(ask.number is not None and is_refused(ask) for ask in request.asks):
-        return REFUSED
-    counted = is_counted(request.container, version)
-    completed = is_completed(pod, request.container, version, stack)
+def _reading(request: Asked, at: Where, version: Version) -> Reading | None:
+    """What one release makes of a request; None where that is not worked out."""
+    counted, completed = is_counted(at, version), is_completed(at, version)
     if request.vendor != "nvidia":
         return others.read(request, version, completed=completed) if counted else IGNORED
-    reading = nvidia.read(request, version, stack, completed=completed)
+    reading = nvidia.read(request, version, at.defaults, completed=completed)
     return reading if counted or reading.fate == "denied" else IGNORED
-
-
-def is_refused(ask: Ask) -> bool:
-    """Whether the API server takes no such Pod: extended resources are whole, not negative, and limited (seen)."""
-    number = ask.number
-    return ask.half == "requests" or ask.unequal or type(number) is not int or number < 0
 
 
 class Total(NamedTuple):
@@ -126,7 +138,7 @@ def totals(pod: Pod, stack: Stack) -> tuple[Total, ...]:
     found: list[Total] = []
     families = dict.fromkeys(each.asked.family for each in requests(pod, stack))
     for family in families:
-        for total, who in by_release(partial(_total, pod, stack, family), stack):
+        for total, who in by_release(partial(_total, pod, stack, family), stack.hami):
             found.extend([total._replace(who=who)] if total.cards else [])
     return tuple(found)
 
@@ -137,15 +149,16 @@ _BOOKED = frozenset({"exclusive", "shared", "unlimited", "unbooked"})
 def _total(pod: Pod, stack: Stack, family: str, version: Version) -> Total:
     nothing = Total(family, 0, 0, "")
     apps = inits = nothing
-    for container in pod.containers:
-        for request in asked(container, stack):
-            reading = _reading(request, pod, stack, version) if request.family == family and request.device else None
-            if reading is None or reading.fate not in _BOOKED:
-                continue
-            if container.role == "app":
-                apps = _sum(apps, reading)
-            else:
-                inits = _larger(inits, _sum(nothing, reading)) if version >= (2, 10) else _sum(inits, reading)
+    for request in asking(pod, stack):
+        if request.family != family or not request.device or request.is_unclear:
+            continue
+        reading = _reading(request, where(pod, request.container, stack), version)
+        if reading is None or reading.fate not in _BOOKED:
+            continue
+        if request.container.role == "app":
+            apps = _sum(apps, reading)
+        else:
+            inits = _larger(inits, _sum(nothing, reading)) if version >= (2, 10) else _sum(inits, reading)
     return _larger(apps, inits) if version >= (2, 10) else _both(apps, inits)
 
 

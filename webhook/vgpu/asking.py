@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Literal, NamedTuple, TypeAlias
 
 from webhook.model import Container, Place, Pod
 from webhook.quantity import Number, as_int64, canonical, quantity
+from webhook.recall import recalled
 from webhook.stack import Meaning, Stack
 
-Half = Literal["limits", "requests"]
+Half: TypeAlias = Literal["limits", "requests"]
 
 
 class Ask(NamedTuple):
@@ -40,7 +41,11 @@ class Ask(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What one container asks of one family of cards (see stack.Meaning)."""
+    """What one container asks of one family of cards (see stack.Meaning).
+
+    `device` are the resources that make HAMi take the container for one with a card; the priority alone does not
+    (seen).
+    """
 
     vendor: str
     family: str
@@ -50,19 +55,28 @@ class Asked(NamedTuple):
     percentage: Ask | None = None
     cores: Ask | None = None
     priority: Ask | None = None
-
-    @property
-    def device(self) -> tuple[Ask, ...]:
-        """The resources that make HAMi take the container for one with a card; the priority alone does not (seen)."""
-        return tuple(ask for ask in (self.count, self.memory, self.percentage, self.cores) if ask)
+    device: tuple[Ask, ...] = ()
 
     @property
     def asks(self) -> tuple[Ask, ...]:
         """All that it asks for, the priority last."""
         return (*self.device, self.priority) if self.priority else self.device
 
+    @property
+    def is_unclear(self) -> bool:
+        """Whether HAMi never reads it, or nobody can tell what: the API server refuses it, or a value is none yet."""
+        return any(ask.number is None for ask in self.device) or any(map(is_refused, self.asks))
+
     def place(self, pod: Pod, ask: Ask, at: Literal["key", "value"] = "value") -> Place:
         return Place(pod.ref, (*self.container.path, "resources", ask.half, ask.name), at)
+
+
+def is_refused(ask: Ask) -> bool:
+    """Whether the API server takes no such Pod: extended resources are whole, not negative, and limited (seen)."""
+    number = ask.number
+    if number is None:
+        return False
+    return ask.half == "requests" or ask.unequal or type(number) is not int or number < 0
 
 
 def asked(container: Container, stack: Stack) -> tuple[Asked, ...]:
@@ -72,7 +86,26 @@ def asked(container: Container, stack: Stack) -> tuple[Asked, ...]:
     for meaning, ask in _asks(container, stack):
         found.setdefault(meaning.family, {}).setdefault(meaning.part, ask)
         vendors[meaning.family] = meaning.vendor
-    return tuple(Asked(vendors[family], family, container, **asks) for family, asks in found.items())
+    return tuple(_asked(vendors[family], family, container, asks) for family, asks in found.items())
+
+
+_DEVICE = ("count", "memory", "percentage", "cores")
+
+
+def _asked(vendor: str, family: str, container: Container, asks: Mapping[str, Ask]) -> Asked:
+    return Asked(vendor, family, container, **asks, device=tuple(asks[part] for part in _DEVICE if part in asks))
+
+
+@recalled
+def asking(pod: Pod, stack: Stack) -> tuple[Asked, ...]:
+    """What all containers of a Pod ask for; also those with a priority alone."""
+    names = stack.meanings.keys()
+    return tuple(
+        each
+        for container in pod.containers
+        if not (names.isdisjoint(container.limits) and names.isdisjoint(container.requests))
+        for each in asked(container, stack)
+    )
 
 
 def _asks(container: Container, stack: Stack) -> Iterator[tuple[Meaning, Ask]]:

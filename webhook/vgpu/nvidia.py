@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from webhook.stack import Stack, Version
+from webhook.stack import Version
 from webhook.vgpu.asking import Ask, Asked
-from webhook.vgpu.reading import IGNORED, INT32, LARGEST, Fate, Reading, as_int32
+from webhook.vgpu.reading import IGNORED, INT32, LARGEST, Defaults, Fate, Reading, as_int32
 
 _UNSET = 101
 """How HAMi writes that no percentage is asked for; up to 2.9 a user's 101 means the same."""
@@ -23,21 +23,22 @@ class _Request(NamedTuple):
     cores: int
 
 
-def read(asked: Asked, version: Version, stack: Stack, *, completed: bool) -> Reading:
+def read(asked: Asked, version: Version, defaults: Defaults, *, completed: bool) -> Reading:
     """What a release makes of a container that it counts. `completed`: its webhook goes over the container first."""
     if completed and version >= (2, 10) and not _is_percentage(asked.percentage):
         return Reading("denied")
-    cards, cores = _count(asked, stack, completed=completed), _cores(asked, version, stack, completed=completed)
+    cards = _count(asked, defaults, completed=completed)
+    cores = _cores(asked, version, defaults, completed=completed)
     if cards is None:
         return IGNORED
     if cards <= 0:
         return Reading("none") if cards == 0 else IGNORED
-    memory = _memory(asked.memory, version, stack)
+    memory = _memory(asked.memory, version, defaults.factor)
     if memory is None:
         return IGNORED
     percent = _percent(asked.percentage, version)
     if percent == _UNSET and memory == 0:
-        memory, percent = (stack.default_memory, _UNSET) if stack.default_memory else (0, _ALL)
+        memory, percent = (defaults.memory, _UNSET) if defaults.memory else (0, _ALL)
     return _fitted(_Request(cards, as_int32(memory), percent, cores))
 
 
@@ -46,34 +47,34 @@ def _is_percentage(ask: Ask | None) -> bool:
     return ask is None or ask.number is None or 0 <= ask.number <= _ALL
 
 
-def _count(asked: Asked, stack: Stack, *, completed: bool) -> int | None:
+def _count(asked: Asked, defaults: Defaults, *, completed: bool) -> int | None:
     """The number of cards. The webhook adds one where limits ask for memory or cores only (device.go:398-414, seen)."""
     if asked.count is None:
         wanted = any(ask.half == "limits" for ask in asked.device)
-        return stack.default_gpu_num or None if completed and wanted else None
+        return defaults.cards or None if completed and wanted else None
     number = asked.count.int64
     return None if number is None else as_int32(number)
 
 
-def _cores(asked: Asked, version: Version, stack: Stack, *, completed: bool) -> int:
+def _cores(asked: Asked, version: Version, defaults: Defaults, *, completed: bool) -> int:
     """Percent of the cores. From 2.7 on the webhook makes a bare count, or one with 100 percent of the memory, a whole
     card (device.go:417-449, seen)."""
     if asked.cores is not None:
         number = asked.cores.int64
-        return stack.default_cores if number is None else max(0, min(as_int32(number), _ALL))
+        return defaults.cores if number is None else max(0, min(as_int32(number), _ALL))
     whole = asked.percentage.number == _ALL if asked.percentage else asked.memory is None
-    has_count = asked.count is not None or _count(asked, stack, completed=completed)
+    has_count = asked.count is not None or _count(asked, defaults, completed=completed)
     if completed and version >= (2, 7) and has_count and whole:
         return _ALL
-    return min(stack.default_cores, _ALL)
+    return min(defaults.cores, _ALL)
 
 
-def _memory(ask: Ask | None, version: Version, stack: Stack) -> int | None:
+def _memory(ask: Ask | None, version: Version, memory_factor: int) -> int | None:
     """Units of memory by memoryFactor, before the cast to 32 bits; None where the whole request is dropped, which 2.10
     does for what does not fit (device.go:537-543, seen)."""
     if ask is None:
         return 0
-    number, factor = ask.int64, max(stack.memory_factor, 1) if version >= (2, 8) else 1
+    number, factor = ask.int64, max(memory_factor, 1) if version >= (2, 8) else 1
     if version >= (2, 10):
         return number * factor if number is not None and 0 <= number <= (INT32 - 1) // factor else None
     return 0 if number is None else number * factor

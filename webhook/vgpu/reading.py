@@ -51,7 +51,7 @@ class Reading(NamedTuple):
 
 
 IGNORED = Reading("ignored")
-REFUSED = Reading("refused")
+REFUSED = Reading("refused", who="Kubernetes")
 
 _ERAS: tuple[tuple[Version, str, str], ...] = (
     ((2, 6), "", "2.6"),
@@ -65,11 +65,11 @@ _ERAS: tuple[tuple[Version, str, str], ...] = (
 T = TypeVar("T")
 
 
-def by_release(read: Callable[[Version], T], stack: Stack) -> Iterator[tuple[T, str]]:
-    """What the release that the stack names makes of something, else what all releases do, oldest first; with who they
-    are. Neighbours that agree are one."""
-    if stack.hami is not None:
-        yield read(stack.hami), f"HAMi {'.'.join(map(str, stack.hami))}"
+def by_release(read: Callable[[Version], T], hami: Version | None) -> Iterator[tuple[T, str]]:
+    """What one release makes of something, or all releases, oldest first, where nobody knows which is there; with who
+    they are. Neighbours that agree are one."""
+    if hami is not None:
+        yield read(hami), f"HAMi {'.'.join(map(str, hami))}"
         return
     answers = [read(version) for version, _, _ in _ERAS]
     start = 0
@@ -87,32 +87,63 @@ def _releases(first: str, last: str) -> str:
     return f"HAMi {first}" if first == last else f"HAMi {first} to {last}"
 
 
-def is_completed(pod: Pod, container: Container, version: Version, stack: Stack) -> bool:
+class Defaults(NamedTuple):
+    """What NVIDIA's part of HAMi's device configuration says (see Stack)."""
+
+    memory: int = 0
+    cores: int = 0
+    cards: int = 1
+    factor: int = 1
+
+
+class Where(NamedTuple):
+    """All that a reading depends on beside the request: the installation, the Pod and the container's role.
+
+    `webhook`: HAMi's webhook is there and does not pass the Pod over by its label. `scheduler` is whose the Pod is when
+    it meets that webhook.
+    """
+
+    hami: Version | None
+    webhook: bool
+    forced: bool
+    scheduler: Literal["default", "hami", "other"]
+    role: str
+    privileged: bool
+    defaults: Defaults
+
+
+def where(pod: Pod, container: Container, stack: Stack) -> Where:
+    is_default = pod.scheduler in {"", DEFAULT_SCHEDULER}
+    return Where(
+        stack.hami,
+        stack.hami_webhook and not pod.live and not opted_out(pod),
+        stack.force_overwrite_default_scheduler,
+        "default" if is_default else "hami" if pod.scheduler == stack.hami_scheduler else "other",
+        container.role,
+        container.privileged,
+        Defaults(stack.default_memory, stack.default_cores, stack.default_gpu_num, stack.memory_factor),
+    )
+
+
+def is_completed(at: Where, version: Version) -> bool:
     """Whether HAMi's webhook will go over the container: it adds a count, and cores for a bare count.
 
     2.7.0 to 2.8.3 skip every Pod that names a scheduler, HAMi's own too (pkg/scheduler/webhook.go:63-66, seen); init
     containers are gone over from 2.10 on, and up to 2.9 a privileged container is not (seen).
     """
-    if not stack.hami_webhook or pod.live or opted_out(pod):
+    if not at.webhook or at.role == "ephemeral":
         return False
-    if container.role == "ephemeral":
-        return False
-    if version < (2, 10) and (container.role != "app" or container.privileged):
+    if version < (2, 10) and (at.role != "app" or at.privileged):
         return False
     if version < (2, 7):
         return True
-    is_default = pod.scheduler in {"", DEFAULT_SCHEDULER}
-    if is_default:
-        return stack.force_overwrite_default_scheduler
-    return version >= (2, 9) and pod.scheduler == stack.hami_scheduler
+    return at.forced if at.scheduler == "default" else version >= (2, 9) and at.scheduler == "hami"
 
 
-def is_counted(container: Container, version: Version) -> bool:
+def is_counted(at: Where, version: Version) -> bool:
     """Whether HAMi's scheduler looks at the container at all: init containers from 2.9 on (pkg/device/devices.go
     Resourcereqs), ephemeral ones never."""
-    if container.role == "app":
-        return True
-    return container.role != "ephemeral" and version >= (2, 9)
+    return at.role == "app" or (at.role != "ephemeral" and version >= (2, 9))
 
 
 def as_int32(number: int) -> int:
