@@ -137,7 +137,8 @@ def _served(url: str) -> Served:
             return Served(url, fault="wanted is https://HOST or https://HOST:PORT")
         pem = ssl.get_server_certificate((parts.hostname, parts.port or 443), timeout=5)
     except (OSError, ValueError) as error:
-        return Served(url, fault=f"no certificate could be had: {' '.join(str(error).split()) or error!r}")
+        why = " ".join(str(error).split()) or type(error).__name__
+        return Served(url, fault=f"no certificate could be had: {why}")
     return Served(url, pem.encode())
 
 
@@ -149,10 +150,10 @@ def _begin(config_file: str | None, flags: Mapping[str, object], *, rotate: bool
     faults: list[str] = []
 
     def log(level: int, line: str) -> None:
-        from logging import INFO
+        from logging import ERROR
 
         say(line)
-        if level > INFO:
+        if level >= ERROR:
             faults.append(line)
 
     server, store = _reached(config_file, flags)
