@@ -277,7 +277,8 @@ def test_what_the_webhook_says_leads_to_the_rule(rule: Rule) -> None:
 
 
 def test_what_the_linter_prints_leads_to_the_rules() -> None:
-    text = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {scheduling.x-k8s.io/pod-group: ''}}\nspec: {containers: [{name: c}]}\n"
+    text = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {scheduling.x-k8s.io/pod-group: ''}}\n"
+    text += "spec: {containers: [{name: c}]}\n"
     printed = subprocess.run(
         [sys.executable, "-m", "webhook", "lint", "--no-config", "-"],
         input=text,

@@ -12,7 +12,7 @@ from webhook.console import say, wants_color, width, write
 KNOWN, UNKNOWN, NOTHING, UNREAD = 0, 1, 3, 4
 """Exit codes, as those of the other commands: findings and unknown texts share 1."""
 
-_MOST = 64 * 1024 * 1024
+_MOST = 32 * 1024 * 1024
 """Bytes of stdin that are looked at: a day of a busy scheduler's log."""
 
 _EPILOG = """

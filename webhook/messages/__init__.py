@@ -27,7 +27,8 @@ class Message(NamedTuple):
     the variables: `{pod}` is filled with what was found, or with POD; `{present|fewer}` says `fewer` where nothing was
     found. `normal_when` tells when it is no mistake. `versions` pairs a range of versions with what holds there.
     `rules` are those that find the cause in manifests before anything runs. A row says nothing where one of `unless`
-    is said too: it is only their wrapping.
+    is said too: it is only their wrapping. `words`, where there are some, are a quick test: one of them is in every
+    text that holds the message.
     """
 
     name: str
@@ -42,3 +43,4 @@ class Message(NamedTuple):
     evidence: Evidence = "seen"
     source: str = ""
     unless: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()

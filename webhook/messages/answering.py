@@ -73,6 +73,8 @@ def reply(asked: str, table: Sequence[Message]) -> Reply:
 
 
 def _said(text: Text, message: Message) -> Iterator[_Found]:
+    if message.words and not any(word in text.spaced for word in message.words):
+        return
     for source in message.patterns:
         pattern = compiled(source)
         for begin, end in _windows(text.spaced, pattern):

@@ -148,8 +148,8 @@ EXTENDER: tuple[Message, ...] = (
         ),
         f"{_CALL}; any program's log",
         "Somebody called another program over HTTP and did not wait for its answer. On a GPU Pod that is "
-        "kube-scheduler calling HAMi's extender: whether it was `/filter` or `/bind` stands before it, and asked with that line "
-        "gangcheck says more.",
+        "kube-scheduler calling HAMi's extender: whether it was `/filter` or `/bind` stands before it, and asked with "
+        "that line gangcheck says more.",
         (EVENTS, SCHEDULER_CONFIG),
         ("extender-timeout",),
         source="seen with HAMi 2.10.0",

@@ -36,4 +36,5 @@ def _row(rule: Rule) -> Message:
         (Check("the whole page", f"gangcheck explain {rule.name}"),),
         (rule.name,),
         evidence=rule.evidence,
+        words=(rule.name, event),
     )
