@@ -1,6 +1,7 @@
 """What `kubectl apply -k` makes of the manifests on a real API server, and that it suffices and grants no more."""
 
 import base64
+import json
 import subprocess
 import sys
 import time
@@ -489,8 +490,55 @@ def test_components_give_the_rights_that_they_are_for(control: ControlPlane, tmp
         own = installation.account(control)
         elsewhere = set(installation.rules_of(own, "default"))
         there = [rule for rule in installation.rules_of(own, "hami-system") if rule not in elsewhere]
-        assert shown(there) == ["get configmaps", "list apps/deployments", "list configmaps"]
-        assert ("get", "apps/deployments", "") in elsewhere  # as an owner
+        assert shown(there) == ["get configmaps", "list apps/deployments"]
+    finally:
+        installation.remove(control)
+
+
+HAMI = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: hami-scheduler-device, namespace: hami-system}
+data:
+  device-config.yaml: |
+    nvidia:
+      resourceCountName: nvidia.com/vgpu
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: hami-scheduler, namespace: hami-system, labels: {app.kubernetes.io/version: 2.8.3}}
+spec:
+  replicas: 0
+  selector: {matchLabels: {app: hami-scheduler}}
+  template:
+    metadata: {labels: {app: hami-scheduler}}
+    spec:
+      volumes: [{name: device-config, configMap: {name: hami-scheduler-device}}]
+      containers:
+        - name: vgpu-scheduler-extender
+          image: projecthami/hami:v2.8.3
+          command: [scheduler, --scheduler-name=hami-scheduler, --device-config-file=/device-config.yaml]
+          volumeMounts: [{name: device-config, mountPath: /device-config.yaml, subPath: device-config.yaml}]
+"""
+
+
+@pytest.mark.e2e_slow
+def test_stack_is_read_off_hami_with_the_components_rights(control: ControlPlane, tmp_path: Path) -> None:
+    installation.remove(control)
+    wait_for(lambda: create(control, named("v1", "Namespace", "hami-system")).ok, 30)
+    ports = free_ports(2)
+    try:
+        made(control, *objects(HAMI))
+        url = f"https://127.0.0.1:{ports[0]}"
+        applied(control, on_loopback(control, tmp_path / "own", url, "base", "stack-detection"))
+        with installation.serving(control, tmp_path, ports) as server:
+            lines = [json.loads(line) for line in server.log.read_text(encoding="utf-8").splitlines()]
+            (line,) = (each for each in lines if each.get("event") == "stack")
+        assert (line["level"], "2.8.3" in str(line["taken"]), "nvidia.com/vgpu" in str(line["taken"])) == (
+            "info",
+            True,
+            True,
+        )
     finally:
         installation.remove(control)
 
