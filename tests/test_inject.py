@@ -11,7 +11,7 @@ from typing import Any
 import jsonpatch
 import pytest
 import yaml
-from generated import hostile, near_pods, pods
+from generated import hostile, near_pods, pointed, pods
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +19,7 @@ from webhook.gather import gather
 from webhook.inject import checked, operations
 from webhook.isolation import INJECTED
 from webhook.kinds import templates
-from webhook.model import GROUP_LABEL, Subject, dig
+from webhook.model import GROUP_LABEL, Subject, dig, pointer
 from webhook.parse import parse
 from webhook.policy import Policy, evaluate
 from webhook.review import Operation, VgpuEnv
@@ -311,6 +311,31 @@ def test_a_patch_that_applies_is_let_through() -> None:
 def test_a_patch_that_does_not_apply_is_dropped_whole(path: str) -> None:
     patch = (Operation("add", "/spec/schedulerName", "x"), Operation("add", path, "y"))
     assert checked(pod(container()), patch) == ()
+
+
+@st.composite
+def patches(draw: st.DrawFn) -> tuple[Object, tuple[Operation, ...]]:
+    """A Pod and operations at places that it has, nearly has, or has not."""
+    body: Object = draw(pods())
+    places = st.sampled_from([*pointed(body)])
+    ends = st.sampled_from([(), ("-",), ("new",), ("0",), ("9",), ("new", "x"), ("~2",)])
+    values = st.sampled_from(["x", 1, {}, [], {"a": []}])
+    found = draw(st.lists(st.tuples(places, ends, values), min_size=1, max_size=4))
+    return body, tuple(Operation("add", pointer((*place, *end)), copy.deepcopy(value)) for place, end, value in found)
+
+
+@given(patches())
+def test_a_patch_is_let_through_if_and_only_if_it_applies(drawn: tuple[Object, tuple[Operation, ...]]) -> None:
+    body, patch = drawn
+    before = copy.deepcopy((body, steps(patch)))
+    try:
+        jsonpatch.apply_patch(body, steps(patch))
+    except Exception:  # noqa: BLE001 - as in the product
+        wanted: tuple[Operation, ...] = ()
+    else:
+        wanted = patch
+    assert checked(body, patch) == wanted
+    assert (body, steps(patch)) == before
 
 
 # Properties, of generated Pods and of every Pod and template in the fixtures.

@@ -7,8 +7,10 @@ one value that is written over is `default-scheduler`, which the API server fill
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from posixpath import normpath
+from typing import Any
 
 import jsonpatch
 
@@ -69,12 +71,36 @@ def checked(pod: Body, patch: tuple[Operation, ...]) -> tuple[Operation, ...]:
 
     The API server refuses the whole request for a patch that does not apply, whatever the failurePolicy (seen).
     """
-    steps = [{"op": each.op, "path": each.path, "value": each.value} for each in patch]
     try:
-        jsonpatch.apply_patch(pod, steps)  # copies the Pod, and the values on their way in
+        scratch = _scratch(pod, patch)
+        for each in patch:
+            step = {"op": each.op, "path": each.path, "value": copy(each.value)}  # a later step may write into it
+            jsonpatch.AddOperation(step).apply(scratch)
     except Exception:  # noqa: BLE001 - whatever a strange Pod makes it raise, the answer is the same
         return ()
     return patch
+
+
+def _scratch(pod: Body, patch: tuple[Operation, ...]) -> Body:
+    """The Pod with copies of whatever the operations write into; the rest, which is most of it, is the Pod's own."""
+    made = dict(pod)
+    fresh = {id(made)}
+    for each in patch:
+        holder: Any = made
+        for step in _steps(each.path)[:-1]:
+            key = int(step) if isinstance(holder, list) else step
+            inner = holder.get(key) if isinstance(holder, dict) else holder[key]
+            if not isinstance(inner, dict | list):
+                break  # an operation before makes what is not there yet; else this one does not apply
+            if id(inner) not in fresh:
+                inner = holder[key] = copy(inner)
+                fresh.add(id(inner))
+            holder = inner
+    return made
+
+
+def _steps(path: str) -> list[str]:
+    return [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
 
 
 def _is_ours(pod: Body) -> bool:
