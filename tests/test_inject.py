@@ -11,7 +11,7 @@ from typing import Any
 import jsonpatch
 import pytest
 import yaml
-from generated import hostile, near_pods, pointed, pods
+from generated import hostile, near_pods, pods, pointed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
