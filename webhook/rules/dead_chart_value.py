@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
+from webhook.installation.chartimages import IMAGES
 from webhook.installation.chartkeys import NEWEST, is_free, keys, meant
 from webhook.installation.flags import version_of_chart
 from webhook.model import Path, Release, Values
@@ -29,6 +31,9 @@ _OVERWRITES: Version = (2, 9)
 """The first chart whose template reads `scheduler.overwriteEnv`; older ones write `overwriteEnv: false`."""
 
 _MAPPINGS: Version = (2, 7)
+_LONG_AGO: Version = (2, 8)
+"""Keys of charts from here on may still be read where nobody knows the chart: told as information only."""
+
 _OLD_ARGS = ("scheduler", "kubeScheduler", "extraArgs")
 _OLD_DEFAULT = ["--policy-config-file=/config/config.json", "-v=4"]
 _NEW_ARGS: Version = (1, 22)
@@ -46,6 +51,9 @@ def dead_chart_value(release: Release, stack: Stack) -> Iterator[Finding]:
     - `devicePlugin.disablecorelimit`: it becomes a flag, of which the device plugin reads `--config-file` alone
       (cmd/device-plugin/nvidia/vgpucfg.go:95-116); what works is `nvidia.disableCoreLimit` in the device
       configuration, which the chart renders in no version.
+
+    The `registry` of an image has no effect beside `global.imageRegistry`, which takes its place for every image, the
+    kube-scheduler's too (templates/_commons.tpl, 2.7.0 and later).
 
     `scheduler.overwriteEnv` has no effect up to 2.8.3, whose template writes false itself (v2.8.3
     templates/scheduler/device-configmap.yaml:21). `scheduler.kubeScheduler.extraArgs` is for Kubernetes below 1.22.
@@ -66,13 +74,23 @@ def dead_chart_value(release: Release, stack: Stack) -> Iterator[Finding]:
     told: set[str] = set()
     for path, _ in values.leaves():
         found = _first_dead(path, version)
-        if found is not None and found[0] not in told:
-            told.add(found[0])
-            yield _finding(values, *found)
+        if found is not None and found.key not in told:
+            told.add(found.key)
+            severity = Severity.WARNING if found.sure else Severity.INFO
+            yield _finding(values, found.key, found.reason, found.cure)._replace(severity=severity)
 
 
-def _first_dead(path: Path, version: Version | None) -> tuple[str, str, str] | None:
-    """The first key on the way to a value that the chart does not read: with the reason and the cure."""
+class _Dead(NamedTuple):
+    """A key that nothing reads, why, and what to do. `sure` is False where a chart of late still reads it."""
+
+    key: str
+    reason: str
+    cure: str
+    sure: bool = True
+
+
+def _first_dead(path: Path, version: Version | None) -> _Dead | None:
+    """The first key on the way to a value that the chart does not read."""
     known = keys()
     for size in range(1, len(path) + 1):
         if not all(isinstance(step, str) and "." not in step for step in path[:size]):
@@ -85,28 +103,29 @@ def _first_dead(path: Path, version: Version | None) -> tuple[str, str, str] | N
             return _unknown(key, version, beside=size > 1)
         first, last = between
         if last < NEWEST and (version is None or version[:2] > last[:2]):
-            return _moved(key, last)
+            return _moved(key, last, sure=version is not None or last < _LONG_AGO)
         if ".image" in key and version is not None and version < _MAPPINGS:
             return None  # an image's mapping under a chart that wants text: chart-value-type says it
         if version is not None and len(version) > 2 and version < first:  # noqa: PLR2004 - 2.8 may be 2.8.3
             reason = f"came with chart {_said(first)}, and this is {_said(version)}: nothing reads it"
-            return key, reason, f"Remove it, or use chart {_said(first)} or later"
+            return _Dead(key, reason, f"Remove it, or use chart {_said(first)} or later")
     return None
 
 
-def _unknown(key: str, version: Version | None, *, beside: bool) -> tuple[str, str, str] | None:
+def _unknown(key: str, version: Version | None, *, beside: bool) -> _Dead | None:
     close = meant(key)
     if close:
-        return key, f"is no key of the chart: nothing reads it; did you mean {' or '.join(close)}?", f"Write {close[0]}"
+        reason = f"is no key of the chart: nothing reads it; did you mean {' or '.join(close)}?"
+        return _Dead(key, reason, f"Write {close[0]}")
     if beside and version is not None and version <= NEWEST:
-        return key, f"is no key of chart {_said(version)}: nothing reads it", "Remove it"
+        return _Dead(key, f"is no key of chart {_said(version)}: nothing reads it", "Remove it")
     return None
 
 
-def _moved(key: str, last: Version) -> tuple[str, str, str]:
+def _moved(key: str, last: Version, *, sure: bool) -> _Dead:
     instead = _INSTEAD.get(key)
     cure = f"Write {instead}" if instead else "Remove it"
-    return key, f"is read by charts up to {_said(last)} only, later ones ignore it", cure
+    return _Dead(key, f"is read by charts up to {_said(last)} only, later ones ignore it", cure, sure)
 
 
 def _finding(values: Values, key: str, reason: str, cure: str) -> Finding:
@@ -138,6 +157,7 @@ def _without_effect(values: Values, version: Version | None, stack: Stack) -> It
             f"has no effect in {which}: containers without a GPU keep NVIDIA_VISIBLE_DEVICES as it is",
             "Use chart 2.9.0 or later",
         )
+    yield from _registries(values)
     old = values.get(*_OLD_ARGS)
     if isinstance(old, list) and old not in ([], _OLD_DEFAULT) and (stack.kubernetes or _NEW_ARGS) >= _NEW_ARGS:
         yield _finding(
@@ -146,6 +166,20 @@ def _without_effect(values: Values, version: Version | None, stack: Stack) -> It
             "is for Kubernetes below 1.22 only: later ones start kube-scheduler with extraNewArgs",
             "Write scheduler.kubeScheduler.extraNewArgs, with --config=/config/config.yaml",
         )
+
+
+def _registries(values: Values) -> Iterator[Finding]:
+    """Registries that `global.imageRegistry` takes the place of (v2.7.0 and later, templates/_commons.tpl)."""
+    shared = values.text("global", "imageRegistry")
+    for key in IMAGES if shared else ():
+        own = values.text(*key.split("."), "registry")
+        if own and own not in {shared, IMAGES[key][0]}:
+            yield _finding(
+                values,
+                f"{key}.registry",
+                f"({own}) has no effect: global.imageRegistry is {shared}, and takes its place",
+                "Leave global.imageRegistry empty and name the registry of each image, or mirror this one there",
+            )
 
 
 def _is_true(value: object) -> bool:

@@ -4,16 +4,19 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from webhook.installation.chartimages import ANY_TAG, doubled, rendered
+from webhook.installation.flags import version_of_chart
 from webhook.model import Place, Pod, Release, Values
 from webhook.parse.placeholders import templated
 from webhook.rule import Finding, Severity, rule
-from webhook.stack import Stack
+from webhook.stack import Stack, Version
 
 _PLAIN = re.compile(r"[a-z0-9]+(?:[._/-][a-z0-9]+)*(?::[A-Za-z0-9_][A-Za-z0-9_.-]*)?")
 """Most of what is written, and never wrong while it is short; the grammar itself is asked of the rest."""
 _SHORT = 64
 _LONGEST = 90
 _TAGS = frozenset({"tag", "imageTag"})
+_MAPPINGS: Version = (2, 7)
 
 
 @rule(Pod | Release, Severity.ERROR, evidence="read")
@@ -32,11 +35,17 @@ def image_tag_invalid(subject: Pod | Release, stack: Stack) -> Iterator[Finding]
     `map[…]` is a chart's value that was text once: HAMi's up to 2.6.1 wants `scheduler.kubeScheduler.image` as a text
     and `imageTag` beside it, later ones a mapping with registry, repository and tag.
 
+    Of the chart's values it looks at every tag, and at what the chart makes of registry, repository and tag: a tag in
+    the repository ends up as `name:v1:v2`. A repository that begins with a registry, where `registry` is left as it is,
+    gets the chart's own before it (`registry.cn-hangzhou.aliyuncs.com/registry.k8s.io/…`): a warning.
+
     Silent on text that stands in for an image (templates, `REGISTRY/app:TAG`, `ko://…`). Whether a registry holds the
     image, nobody can see here.
     """
     if isinstance(subject, Release):
-        yield from _of_values(subject.values) if subject.values else ()
+        if subject.values:
+            yield from _of_values(subject.values)
+            yield from _composed(subject.values, version_of_chart(subject, stack))
         return
     for container in () if subject.live else subject.containers:
         wrong = _wrong(container.image)
@@ -70,6 +79,27 @@ def _of_values(values: Values) -> Iterator[Finding]:
                 f"{'.'.join(map(str, keys))} is {_shown(value)}: it has {wrong}, and no registry takes that",
                 fix=_fix(f"image:{value}"),
             )
+
+
+def _composed(values: Values, version: Version | None) -> Iterator[Finding]:
+    """What the chart makes of registry, repository and tag. The tag alone has been looked at."""
+    for each in rendered(values, text=version is not None and version < _MAPPINGS):
+        wrong = _wrong(each.name)
+        if wrong:
+            name = each.name.removesuffix(f":{ANY_TAG}")
+            yield Finding(
+                each.place,
+                f"of {each.key} the chart makes the image {_shown(name)}:TAG, which has {wrong}: no registry takes that",
+                fix="write the registry, the repository and the tag in their own keys, each without the others",
+            )
+    for each in doubled(values):
+        yield Finding(
+            each.place,
+            f"of {each.key} the chart makes the image {_shown(each.name)}: it puts its own registry before the one in "
+            "the repository",
+            fix=f"write registry: {values.text(*each.key.split('.'), 'repository').partition('/')[0]} beside the rest",
+            severity=Severity.WARNING,
+        )
 
 
 def _shown(image: str) -> str:
