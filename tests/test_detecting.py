@@ -206,6 +206,16 @@ def test_values_that_are_silent_show_nothing(tmp_path: Path) -> None:
     assert shown(tmp_path, "scheduler:\n  defaultSchedulerPolicy: {gpuSchedulerPolicy: binpack}\n") == {}
 
 
+def test_a_vendor_with_more_names_of_one_kind_than_of_another(tmp_path: Path) -> None:
+    """Chart 2.6.1 has six chips of Ascend with a memory each, and HAMi knows seven names of cores by now."""
+    chips = "".join(f"      - {{resourceName: a.com/{n}, resourceMemoryName: a.com/{n}-memory}}\n" for n in "xy")
+    config = DEPLOYMENT.replace("    kunlun:\n", f"    vnpus:\n{chips}    kunlun:\n")
+    stack = applied(Stack(), list(shown(tmp_path, config).values()))
+    assert stack.vendors["ascend"].count == ("a.com/x", "a.com/y")
+    assert stack.meanings["a.com/y-memory"].family == "a.com/y"
+    assert stack.meanings["huawei.com/Ascend910C-core"].vendor == "ascend"
+
+
 def test_a_mock_device_plugin_is_seen(tmp_path: Path) -> None:
     daemons = """\
 ---

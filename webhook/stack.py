@@ -134,7 +134,8 @@ def _meanings(vendors: Mapping[str, Names]) -> Iterator[tuple[str, Meaning]]:
         by_chip = len(names.count) == len(names.memory) > 1
         for part in get_args(Part):
             for index, name in enumerate(getattr(names, part)):
-                yield name, Meaning(vendor, names.count[index] if by_chip else vendor, part)
+                family = names.count[index] if by_chip and index < len(names.count) else vendor
+                yield name, Meaning(vendor, family, part)
 
 
 @dataclass(frozen=True, slots=True)

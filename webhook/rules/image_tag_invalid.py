@@ -89,7 +89,7 @@ def _composed(values: Values, version: Version | None) -> Iterator[Finding]:
             name = each.name.removesuffix(f":{ANY_TAG}")
             yield Finding(
                 each.place,
-                f"of {each.key} the chart makes the image {_shown(name)}:TAG, which has {wrong}: no registry takes that",
+                f"of {each.key} the chart makes the image {_shown(name)}:TAG, which has {wrong}; no registry takes it",
                 fix="write the registry, the repository and the tag in their own keys, each without the others",
             )
     for each in doubled(values):
