@@ -224,6 +224,22 @@ def test_two_pods_described_are_kept_apart() -> None:
     ]
 
 
+def test_objects_as_yaml_and_json() -> None:
+    message = "0/3 nodes are available: pre-filter pod w-0 cannot find enough sibling pods, current pods number: 1, "
+    message += "minMember of group: 3. no new claims to deallocate, preemption: none"
+    objects = [
+        {
+            "metadata": {"labels": {"scheduling.x-k8s.io/pod-group": group}, "name": "w-0", "namespace": namespace},
+            "status": {"conditions": [{"message": message}]},
+        }
+        for namespace, group in (("ml", "train"), ("lab", "other"))
+    ]
+    for text in (yaml.safe_dump_all(objects), json.dumps({"items": objects}, indent=4)):
+        (answer,) = reply(text, KNOWN).answers
+        places = [(hit.values["namespace"], hit.values["group"], hit.values["pod"]) for hit in answer.hits]
+        assert places == [("ml", "train", "w-0"), ("lab", "other", "w-0")], text
+
+
 def test_a_described_node_is_no_pod() -> None:
     node = "Name:               n1\nRoles:              <none>\nEvents:\n  Warning x  node n1 is locked\n"
     assert dict(reply(node, KNOWN).answers[0].hits[0].values) == {"node": "n1"}
