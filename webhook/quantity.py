@@ -1,4 +1,4 @@
-"""Quantities as Kubernetes reads and writes them (apimachinery pkg/api/resource/quantity.go, v0.35.4).
+"""Quantities of resource lists, as Kubernetes reads and writes them (apimachinery v0.35.4 api/resource/quantity.go).
 
 A manifest's quantity is text, or a number that YAML made of it. Three questions: which number it is, how the API
 server will write it, which is what every webhook and HAMi see, and what HAMi's `AsInt64` makes of that.
@@ -27,7 +27,7 @@ _DECIMAL_SUFFIXES = {power: suffix for suffix, power in _DECIMAL.items()}
 MOST = 2**63 - 1
 """The largest quantity with a binary suffix; larger ones become this one."""
 
-_NANO = 10**9
+_MILLI, _FINEST = 10**3, -3  # a thousandth, and its power of ten
 _DIGITS = 18  # of a decimal that Go keeps in 64 bits
 _BINARY_DIGITS = 14  # of one with a binary suffix, less three for every ten bits of the suffix
 _LONGEST, _FARTHEST = 100, 99  # characters and powers of ten, so that no text costs more than it is worth
@@ -52,8 +52,8 @@ def is_quantity(text: str) -> bool:
 def quantity(value: object) -> Number | None:
     """The number that a quantity is, exact; None for what is none.
 
-    What is finer than a billionth is rounded away from zero, and what has a binary suffix ends at 2^63-1, as
-    Kubernetes has it.
+    What is finer than a thousandth is rounded away from zero, as in every resource list (pkg/apis/core/v1/defaults.go
+    SetDefaults_ResourceList), and what has a binary suffix ends at 2^63-1.
     """
     if type(value) is int:
         return value
@@ -75,9 +75,9 @@ def canonical(value: object) -> str | None:
         return f"{amount}{_BINARY_SUFFIXES.get(power * 10, '')}"
     if not number:
         return "0"
-    amount, zeros = _without(int(number * _NANO), 10)
-    power = (zeros - 9) // 3 * 3
-    amount *= 10 ** (zeros - 9 - power)
+    amount, zeros = _without(int(number * _MILLI), 10)
+    power = (zeros - 3) // 3 * 3
+    amount *= 10 ** (zeros - 3 - power)
     suffix = (f"e{power}" if power else "") if reading.form == "exponent" else _DECIMAL_SUFFIXES.get(power, "")
     return f"{amount}{suffix}"
 
@@ -125,13 +125,13 @@ def _read(text: str | None) -> _Reading | None:
     if abs(power) > _FARTHEST:
         return _Reading(_scaled(digits, _FARTHEST if power > 0 else -_FARTHEST), "far", False, True)
     scale, shown = power - len(part), whole + part
-    fast = len(shown) <= _DIGITS and scale >= -9  # noqa: PLR2004 - nano
-    kept = fast and scale % 3 == 0 and not shown.endswith("000") and shown[0] != "0"
+    fast = len(shown) <= _DIGITS and scale >= -9  # noqa: PLR2004 - a billionth
+    kept = fast and scale >= _FINEST and scale % 3 == 0 and not shown.endswith("000") and shown[0] != "0"
     return _Reading(_scaled(digits, scale), form, fast, kept)
 
 
 def _scaled(digits: int, power: int) -> Number:
-    """`digits` by a power of ten, rounded away from zero to a billionth."""
+    """`digits` by a power of ten, rounded away from zero to a thousandth."""
     scale: int = 10 ** abs(power)
     if power >= 0:
         return digits * scale
@@ -139,8 +139,8 @@ def _scaled(digits: int, power: int) -> Number:
         return digits // scale
     from fractions import Fraction  # noqa: PLC0415 - hardly a quantity has a fraction, and this costs 5 ms at start-up
 
-    billionths = -(-abs(digits) * _NANO // scale)
-    rounded = Fraction(billionths if digits > 0 else -billionths, _NANO)
+    thousandths = -(-abs(digits) * _MILLI // scale)
+    rounded = Fraction(thousandths if digits > 0 else -thousandths, _MILLI)
     return rounded.numerator if rounded.denominator == 1 else rounded
 
 
