@@ -9,10 +9,11 @@ from itertools import pairwise
 from webhook.model import Argument, Container, Path, Pod, Process
 
 _SHELLS = frozenset({"sh", "bash", "ash", "dash"})
-_WORD = re.compile(r"[^\s\"'`$\\;|&<>(){}]+")
+_WORD = r"[^\s\"'`$\\;|&<>(){}]+"
 """A word of a shell line that stands for itself."""
-_FILLED_IN = re.compile(r"\$[({]")
-_NAME = re.compile(r"-{1,2}([A-Za-z][\w.-]*)(?:=(.*))?", re.DOTALL)
+_FILLED_IN = r"\$[({]"
+_NAME = r"(?s)-{1,2}([A-Za-z][\w.-]*)(?:=(.*))?"
+# Patterns are compiled at their first use: most runs hold no scheduler.
 
 
 def processes(pods: Iterable[Pod]) -> Iterator[Process]:
@@ -42,19 +43,19 @@ def _shell(items: list[tuple[str, Path]]) -> tuple[list[tuple[str, Path]], bool]
     words = line[0].split()
     if "exec" in words:
         words = words[words.index("exec") + 1 :]
-    return [(word if _WORD.fullmatch(word) else "", line[1]) for word in words], False
+    return [(word if re.fullmatch(_WORD, word) else "", line[1]) for word in words], False
 
 
 def _arguments(items: list[tuple[str, Path]]) -> Iterator[Argument]:
     """Flags with their values: `--flag=value`, or `--flag value` where the next item is no flag."""
     for index, (text, path) in enumerate(items):
-        match = _NAME.fullmatch(text)
+        match = re.fullmatch(_NAME, text)
         if match is None:
             continue
         value, place = match[2], path
         if value is None and index + 1 < len(items) and not items[index + 1][0].startswith("-"):
             value, place = items[index + 1]
-        yield Argument(match[1], value, path, place, known=value is None or not _FILLED_IN.search(value))
+        yield Argument(match[1], value, path, place, known=value is None or not re.search(_FILLED_IN, value))
 
 
 def _base(program: str) -> str:
@@ -73,14 +74,14 @@ def image_tag(image: str) -> str:
 
 def version_of(text: str) -> tuple[int, ...] | None:
     """A released version: `v2.9.0`, `2.10.0`, `v1.34.1-arm64`; None where it is none or only on the way to one."""
-    match = _VERSION.match(text)
-    if match is None or _UNRELEASED.search(text):
+    match = re.match(_VERSION, text)
+    if match is None or re.search(_UNRELEASED, text):
         return None
     return tuple(int(part) for part in match.groups() if part)
 
 
-_VERSION = re.compile(r"v?([0-9]{1,4})\.([0-9]{1,4})(?:\.([0-9]{1,4}))?(?![0-9.])")
-_UNRELEASED = re.compile(r"(?i)[-.](?:rc|alpha|beta|dev|pre|snapshot)")
+_VERSION = r"v?([0-9]{1,4})\.([0-9]{1,4})(?:\.([0-9]{1,4}))?(?![0-9.])"
+_UNRELEASED = r"(?i)[-.](?:rc|alpha|beta|dev|pre|snapshot)"
 
 
 def is_kube_scheduler(each: Process) -> bool:
