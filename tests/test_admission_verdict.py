@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from asked import LABEL, RULES, STACK, Object, answer, body_of, deployment, job, knows, owned_by, pod, podgroup, request
 
-from webhook.admission import decode, mutate
+from webhook.admission import decode, judge, mutate
 from webhook.admission.speech import WARNING_AT_MOST, denial, printable, warnings
 from webhook.model import Member, Place, Pod, Ref
 from webhook.review import Answer, Enforcement, Known, Operation, VgpuEnv
@@ -376,7 +376,7 @@ def test_the_scheduler_that_stands_in_a_pod_is_its_own() -> None:
     """HAMi's webhook has had its turn: a Pod that is still on default-scheduler stays there."""
     seen: list[str] = []
 
-    @rule(Pod, Severity.INFO, evidence="seen")
+    @rule(Pod, Severity.WARNING, evidence="seen")
     def where(pod: Pod, stack: Stack) -> Iterator[Finding]:
         """A Pod goes somewhere.
 
@@ -398,7 +398,7 @@ def test_the_scheduler_that_stands_in_a_pod_is_its_own() -> None:
 def test_a_new_pod_is_no_dump_of_a_running_one() -> None:
     seen: list[bool] = []
 
-    @rule(Pod | Member, Severity.INFO, evidence="seen")
+    @rule(Pod | Member, Severity.WARNING, evidence="seen")
     def alive(subject: Pod | Member, stack: Stack) -> Iterator[Finding]:
         """A Pod is alive.
 
@@ -561,3 +561,21 @@ def test_a_mutator_that_raises_leaves_the_pod_alone(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("webhook.admission.injection.operations", broken)
     said = mutate(request(pod()), STACK, VgpuEnv())
     assert (said.allowed, said.patch, said.failed) == (True, (), ("inject",))
+
+
+def test_a_rule_that_can_only_inform_is_not_asked_unless_the_policy_makes_it_louder() -> None:
+    asked: list[str] = []
+
+    @rule(Pod, Severity.INFO, evidence="seen")
+    def mild(pod: Pod, stack: Stack) -> Iterator[Finding]:
+        """A Pod is there.
+
+        Why.
+        """
+        asked.append("mild")
+        yield Finding(Place(pod.ref, ("spec",)), "it is there", "remove it")
+
+    assert judge(request(pod()), (mild,), STACK, Enforcement()).warnings == ()
+    assert asked == []
+    loud = judge(request(pod()), (mild,), STACK, Enforcement(), severities={"mild": Severity.WARNING})
+    assert loud.warnings == ("mild: remove it; it is there",)

@@ -6,7 +6,7 @@ import pytest
 from made import pod, podgroup
 
 from webhook.model import Place, Pod, PodGroup
-from webhook.policy import LONGEST, Policy, evaluate
+from webhook.policy import LONGEST, Deadline, Policy, evaluate
 from webhook.rule import Finding, Rule, Severity, rule
 from webhook.stack import Stack
 
@@ -104,3 +104,12 @@ def test_a_huge_value_makes_no_huge_message() -> None:
     assert len(found.message) < LONGEST
     assert len(found.fix) < LONGEST
     assert found.message.endswith("x is long")
+
+
+def test_no_rule_is_asked_after_the_deadline() -> None:
+    ticks = iter([1.0, 2.0, 3.0])
+    rules = (loud._replace(name="first"), loud._replace(name="second"), loud._replace(name="third"))
+    verdict = evaluate([pod("a")], Policy(rules), STACK, Deadline(lambda: next(ticks), 1.5))
+    assert [finding.rule for finding in verdict.findings] == ["first"]
+    assert [failure.rule for failure in verdict.failures] == ["second", "third"]
+    assert {failure.error for failure in verdict.failures} == {"OutOfTime: the review's time was over"}

@@ -13,19 +13,17 @@ import click
 import jsonschema
 import pytest
 import yaml
-from made import pod
 
 from webhook import service
 from webhook.admission import judge
 from webhook.cli import main
 from webhook.config import Config, read_config
 from webhook.config_text import config_text
-from webhook.doors import OutOfTime, entries, in_time, limit
+from webhook.doors import entries, limit
 from webhook.errors import BadConfig
 from webhook.metrics import metrics
-from webhook.model import Pod
 from webhook.review import Answer, Enforcement, Request, VgpuEnv
-from webhook.rule import Rule, Severity
+from webhook.rule import Severity
 from webhook.rules import all_rules
 from webhook.serve_command import serve
 from webhook.service import Server, host_of, port_of
@@ -325,9 +323,6 @@ def test_a_rule_that_has_no_time_left_is_named_and_nothing_else_is_lost() -> Non
         limit(3600)
     assert late.allowed
     assert "pod-group-annotation" in late.failed
-    rule = Rule("x", (Pod,), Severity.ERROR, "seen", "", lambda _subject, _stack: ())
-    with pytest.raises(OutOfTime):
-        in_time(rule, clock=lambda: float("inf")).check(pod(), Stack())
 
 
 def test_a_pure_answer_needs_no_server() -> None:

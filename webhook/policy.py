@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from math import inf
 from typing import NamedTuple
 
 from webhook.model import NOTHING, Gang, Member, Subject
@@ -50,13 +51,31 @@ def prepare(policy: Policy) -> Prepared:
     return Prepared(policy.rules, policy.severities, _by_type(policy.rules), over)
 
 
-def evaluate(subjects: Iterable[Subject], policy: Policy | Prepared, stack: Stack) -> Verdict:
-    """Ask every rule about every subject of its type. A rule that raises is skipped for that subject and named."""
+class Deadline(NamedTuple):
+    """Until when rules are asked, by a clock: the others' findings are of use only if they are sent in time."""
+
+    clock: Callable[[], float]
+    until: float
+
+
+NO_END = Deadline(float, inf)
+OUT_OF_TIME = "OutOfTime: the review's time was over"
+
+
+def evaluate(
+    subjects: Iterable[Subject], policy: Policy | Prepared, stack: Stack, deadline: Deadline = NO_END
+) -> Verdict:
+    """Ask every rule about every subject of its type. A rule that raises is skipped for that subject and named, and
+    so is one whose turn comes after the deadline."""
+    clock, until = deadline
     asked = policy if isinstance(policy, Prepared) else prepare(policy)
     found: list[Finding] = []
     failures: dict[str, Failure] = {}
     for subject in subjects:
         for rule, check in asked.by_type.get(type(subject), ()):
+            if clock() > until:
+                failures.setdefault(rule.name, Failure(rule.name, OUT_OF_TIME))
+                continue
             try:
                 for finding in check(subject, stack):
                     completed = _complete(finding, rule, asked)

@@ -13,7 +13,7 @@ from webhook.parse import parse
 from webhook.review import Body, Known, LookUp, Request
 from webhook.stack import Stack
 
-_JUDGED = (Pod, Workload, PodGroup, Malformed, WrongScalar)
+_JUDGED = frozenset({Pod, Workload, PodGroup, Malformed, WrongScalar})
 """The subjects of one object that rules are asked about. A kind that has arrived exists, however strange its name."""
 
 
@@ -32,19 +32,15 @@ class Owner(NamedTuple):
 class Arrival(NamedTuple):
     """An object under review. `body` is the object with what the request knows better: kind and namespace.
 
-    `owner` is its controller, if any; `made` tells whether it is an operator's PodGroup.
+    `owner` is its controller, if any; `made` tells whether it is an operator's PodGroup; `pod` is the Pod, where the
+    object itself is one.
     """
 
     body: Body
     subjects: tuple[Subject, ...]
     owner: Owner | None
     made: bool
-
-    @property
-    def pod(self) -> Pod | None:
-        """The Pod, where the object itself is one."""
-        first = next((each for each in self.subjects if type(each) is Pod), None)
-        return first if first and first.ref.kind == "Pod" and not first.is_template and not first.ref.prefix else None
+    pod: Pod | None
 
     @property
     def refs(self) -> frozenset[Ref]:
@@ -64,9 +60,14 @@ def arrive(request: Request, body: Body, stack: Stack) -> Arrival:
     owner = _owner(body)
     known = _completed(request, body, owner)
     parsed = parse(known, -1, stack, written=lambda path: _written(known, path), namespace=request.namespace)
-    subjects = tuple(each for each in parsed.subjects if isinstance(each, _JUDGED))
-    made = any(isinstance(each, PodGroup) and each.made_by for each in subjects)
-    return Arrival(known, subjects, owner, made)
+    subjects = tuple([each for each in parsed.subjects if type(each) in _JUDGED])
+    made = any(type(each) is PodGroup and each.made_by for each in subjects)
+    return Arrival(known, subjects, owner, made, _pod(subjects))
+
+
+def _pod(subjects: tuple[Subject, ...]) -> Pod | None:
+    first = next((each for each in subjects if type(each) is Pod), None)
+    return first if first and first.ref.kind == "Pod" and not first.is_template and not first.ref.prefix else None
 
 
 def _completed(request: Request, body: Body, owner: Owner | None) -> Body:

@@ -16,7 +16,7 @@ from webhook.admission.effective import effective_request
 from webhook.admission.identity import identity, is_silenced
 from webhook.admission.speech import WARNINGS_AT_MOST, denial, warning, warnings
 from webhook.model import NOTHING, Malformed, Pod, RepeatedKey, StrangeKind, Suppression, WrongScalar
-from webhook.policy import Policy, Prepared, Verdict, evaluate, prepare
+from webhook.policy import NO_END, Deadline, Policy, Prepared, Verdict, evaluate, prepare
 from webhook.review import Answer, Enforcement, LookUp, Notice, Request, nothing_known
 from webhook.rule import Finding, Rule, Severity
 from webhook.stack import Stack
@@ -80,15 +80,20 @@ def _may_be_heard(rule: Rule, severities: Mapping[str, Severity]) -> bool:
     return bool(rule.over) or max(rule.severity, severities.get(rule.name, rule.severity)) > Severity.INFO
 
 
-def judge_by(
-    prepared: Law, request: Request, enforcement: Enforcement, look_up: LookUp = nothing_known, mode: Mode = "enforce"
+def judge_by(  # noqa: PLR0917 - as judge
+    prepared: Law,
+    request: Request,
+    enforcement: Enforcement,
+    look_up: LookUp = nothing_known,
+    mode: Mode = "enforce",
+    deadline: Deadline = NO_END,
 ) -> Answer:
-    """As `judge`."""
+    """As `judge`; after the deadline no rule is asked."""
     if request.operation not in {"CREATE", "UPDATE"} or request.subresource or request.object is None:
         return Answer()
-    case = _open(request, prepared)
+    case = _open(request, prepared, deadline)
     heard = hear(case.arrival, look_up)
-    verdict = evaluate(chain(case.arrival.subjects, heard.subjects), case.policy, case.stack)
+    verdict = evaluate(chain(case.arrival.subjects, heard.subjects), case.policy, case.stack, deadline)
     denied, told = _weigh(case, verdict, enforcement, mode)
     return _answer(case, (denied, told), (verdict, heard), enforcement)
 
@@ -100,14 +105,15 @@ class _Case(NamedTuple):
     arrival: Arrival
     policy: Prepared
     stack: Stack
+    deadline: Deadline
 
 
-def _open(request: Request, prepared: Law) -> _Case:
+def _open(request: Request, prepared: Law, deadline: Deadline) -> _Case:
     arrival = arrive(request, request.object or {}, prepared.stack)
     if arrival.pod is None:
-        return _Case(request, arrival, prepared.rules, prepared.stack)
+        return _Case(request, arrival, prepared.rules, prepared.stack, deadline)
     policy = prepared.updated if request.operation == "UPDATE" else prepared.rules
-    return _Case(request, arrival, policy, prepared.settled)
+    return _Case(request, arrival, policy, prepared.settled, deadline)
 
 
 def _weigh(
@@ -154,7 +160,7 @@ def _new(errors: list[Finding], case: _Case) -> Iterator[Finding]:
     if request.old_object is None:  # nobody can tell
         return
     before = arrive(request, request.old_object, case.stack)
-    verdict = evaluate(before.subjects, case.policy, case.stack)
+    verdict = evaluate(before.subjects, case.policy, case.stack, case.deadline)
     failed = {failure.rule for failure in verdict.failures}
     old = {identity(finding, before) for finding in verdict.findings if finding.severity is Severity.ERROR}
     for finding in errors:

@@ -195,8 +195,8 @@ def _words(items: object) -> tuple[str, ...]:
 def _mounts(entries: object, at: Path) -> Iterator[Mount]:
     for index, entry in enumerate(entries if type(entries) is list else ()):
         if type(entry) is dict:
-            name, target, part = (_text(entry.get(key)) for key in ("name", "mountPath", "subPath"))
-            yield Mount(name, target, (*at, index), part)
+            name, target, part = entry.get("name"), entry.get("mountPath"), entry.get("subPath")
+            yield Mount(_text(name), _text(target), (*at, index), _text(part))
 
 
 def _volumes(entries: object, at: Path) -> Iterator[Volume]:
