@@ -66,11 +66,11 @@ class Keeper:
             done = self._rounds.run(self._held)
         except Away as away:
             self._failures += 1
-            self._rounds.told.fault("API server", f"{away}; certificates go on as they are", logging.WARNING)
+            self._rounds.told.trouble("API server", f"{away}; certificates go on as they are", logging.WARNING)
             self._held = self._rounds.alone(self._held)
         else:
             self._failures = 0
-            self._rounds.told.fault("API server", "")
+            self._rounds.told.trouble("API server", "")
             self._take(done.held, done.published)
         return self._wait()
 

@@ -63,11 +63,11 @@ class Onlooker:
             for thing in self._published.configurations():
                 self._told.fault(str(thing), self._fault(certificate, thing), logging.WARNING)
         except Away as away:
-            self._told.fault("API server", f"{away}; who trusts the certificate is not known", logging.WARNING)
+            self._told.trouble("API server", f"{away}; who trusts the certificate is not known", logging.WARNING)
         except (OSError, ValueError):  # half of a pair that is being exchanged; the server says it, if it stays so
             return
         else:
-            self._told.fault("API server", "")
+            self._told.trouble("API server", "")
 
     @staticmethod
     def _fault(certificate: bytes, thing: Thing) -> str:

@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from certs.authority import SKEW, Pair, renewal
-from certs.bundles import Bundle, is_right
+from certs.bundles import Bundle
 from certs.ring import Authority, Content, Ring, known, sorted_ring
 
 
@@ -75,8 +75,8 @@ class Plan(NamedTuple):
     """What is to be done. Whoever carries it out reads again after each write.
 
     `ring` is to be written into the Secret, None where it is as it should be; with `issue` a new authority comes
-    in beside it. Then every caBundle is to hold `trust` and nothing of `distrust`; `mend`: one is not so. `sign` is
-    the authority to renew the leaf by, None while the leaf is good or nobody can sign. `known` is to be remembered.
+    in beside it. Then every caBundle is to hold `trust` and nothing of `distrust`. `sign` is the authority to renew
+    the leaf by, None while the leaf is good or nobody can sign. `known` is to be remembered.
     """
 
     known: Ring
@@ -84,14 +84,13 @@ class Plan(NamedTuple):
     issue: bool
     trust: Ring
     distrust: frozenset[str]
-    mend: bool
     sign: Authority | None
 
 
 def decide(published: Published | None, held: Held, terms: Terms, now: datetime) -> Plan:
     """What to do at `now`. `published` is None while the API server cannot be asked."""
     if published is None:
-        return Plan(held.ring, None, False, (), frozenset(), False, _due(held, held.ring, terms, now))
+        return Plan(held.ring, None, False, (), frozenset(), _due(held, held.ring, terms, now))
     base = _remembered(published.content.ring, held, terms, now)
     ring = _aged(base, published, terms, now)
     issue = published.content.ours and _is_wanting(ring, now)
@@ -99,9 +98,7 @@ def decide(published: Published | None, held: Held, terms: Terms, now: datetime)
     trust = tuple(authority for authority in base if not authority.dropped)
     dropped = {authority.fingerprint for authority in base if authority.dropped}
     expired = {stray.fingerprint for stray in _strays(published, base) if stray.expires + terms.skew <= now}
-    distrust = frozenset(dropped | expired)
-    mend = not all(is_right(bundle, trust, distrust) for bundle in published.bundles)
-    return Plan(base, to_write, issue, trust, distrust, mend, _due(held, base, terms, now))
+    return Plan(base, to_write, issue, trust, frozenset(dropped | expired), _due(held, base, terms, now))
 
 
 def signer(ring: Ring, terms: Terms, now: datetime) -> Authority | None:

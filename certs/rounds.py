@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 from certs.authority import SKEW, expiry, issue_leaf, split
 from certs.bundles import bundles, corrected, is_right, last_writer
@@ -21,7 +22,8 @@ from certs.ring import Authority, Ring, new_authority, read_secret, sorted_ring,
 from certs.store import Conflict, Denied, Seen, Store, Thing
 from certs.told import Told
 
-Dice = Callable[[], float]
+Body: TypeAlias = Mapping[str, Any]
+Dice: TypeAlias = Callable[[], float]
 """A random number from 0 up to 1."""
 
 ROUNDS = 16
@@ -59,6 +61,19 @@ class Done(NamedTuple):
     held: Held
     published: Published
     wrote: tuple[str, ...] = ()
+
+
+class _Write(NamedTuple):
+    """What may be written: for which state of the object, how often in a run, and what makes its body and what to say.
+
+    A configuration is written once for each state that it is to have: if somebody changes it back at once, that is
+    for the next run.
+    """
+
+    thing: Thing
+    wanted: str
+    often: int
+    make: Callable[[], tuple[Body, str]]
 
 
 @dataclass(slots=True)
@@ -115,10 +130,9 @@ class Rounds:
         if seen.date is not None:
             self.clock.tell(seen.date)
             ahead = self.clock.ahead()
-            wrong = "is {} {} the API server's; certificates are made by the API server's"
             way = "ahead of" if ahead > timedelta() else "behind"
-            far = wrong.format(timedelta(seconds=round(abs(ahead).total_seconds())), way)
-            self.told.fault("this machine's clock", far if abs(ahead) > SKEW else "", logging.WARNING)
+            wrong = f"is {way} the API server's by {timedelta(seconds=round(abs(ahead).total_seconds()))}; certificates go by the API server's"
+            self.told.trouble("this machine's clock", wrong if abs(ahead) > SKEW else "", logging.WARNING)
         return seen
 
     def _understood(self, seen: Seen) -> Published:
@@ -135,42 +149,50 @@ class Rounds:
 
     def _writes(
         self, plan: Plan, seen: Seen, published: Published, left: frozenset[str], now: datetime, *, rotate: bool
-    ) -> Iterator[tuple[Thing, str]]:
-        """What is to be written, and what for. The Secret first: nobody is to trust what is not in it."""
-        if seen.secret.body is not None and published.content.ours and (plan.ring is not None or rotate):
+    ) -> Iterator[_Write]:
+        """What is to be written. The Secret first: nobody is to trust what is not in it."""
+        secret = seen.secret.body
+        if secret is not None and published.content.ours and (plan.ring is not None or rotate):
             ring = published.content.ring if plan.ring is None else plan.ring
-            if plan.issue or rotate:
-                ring = self._with_new(ring, now)
-            yield seen.secret._replace(body=write_secret(seen.secret.body, ring)), ""
+            make = partial(self._secret, secret, ring, now, new=plan.issue or rotate)
+            yield _Write(seen.secret, "", SECRET_WRITES, make)
         wanted = " ".join((*(authority.fingerprint for authority in plan.trust), "-", *sorted(plan.distrust)))
         for thing in seen.configurations:
             if thing.body is None or str(thing) in left:
                 continue
             if not all(is_right(bundle, plan.trust, plan.distrust) for bundle in bundles(thing.body)):
-                yield thing._replace(body=corrected(thing.body, plan.trust, plan.distrust)), wanted
+                body = corrected(thing.body, plan.trust, plan.distrust)
+                yield _Write(thing, wanted, 1, partial(_as_is, body))
 
-    def _write_first(self, writes: Iterator[tuple[Thing, str]], over: Counter[str]) -> str | None:
-        """The first write that the API server takes: its object, empty where another was faster, None for nothing.
-
-        A configuration is written once for each state that it is to have: if somebody changes it back at once, that
-        is for the next run."""
-        for thing, wanted in writes:
-            name = str(thing)
-            often = 1 if wanted else SECRET_WRITES
-            if over[name + wanted] >= often:
+    def _write_first(self, writes: Iterable[_Write], over: Counter[str]) -> str | None:
+        """The first write that the API server takes: its object, empty where another was faster, None for nothing."""
+        for write in writes:
+            name = str(write.thing)
+            if over[name + write.wanted] >= write.often:
                 continue
+            body, news = write.make()
             try:
-                self.store.write(thing)
+                self.store.write(write.thing._replace(body=body))
             except Conflict:
                 return ""
             except Denied as denied:
-                over[name + wanted] = often
+                over[name + write.wanted] = write.often
                 self.told.fault(f"writing {name}", str(denied))
-            else:
-                over[name + wanted] += 1
-                self.told.fault(f"writing {name}", "")
-                return name
+                continue
+            over[name + write.wanted] += 1
+            self.told.fault(f"writing {name}", "")
+            if news:
+                self.told.news(news)
+            return name
         return None
+
+    def _secret(self, body: Body, ring: Ring, now: datetime, *, new: bool) -> tuple[Body, str]:
+        """The Secret to be written, with one more authority in it where one is wanted, and what to say of that."""
+        if not new:
+            return write_secret(body, ring), ""
+        made = new_authority(self.settings.terms.authority, now)
+        news = f"a new authority {short(made)} was made, valid until {made.expires.isoformat()}"
+        return write_secret(body, sorted_ring((*ring, made))), news
 
     def _is_left(self, thing: Thing, plan: Plan, now: datetime) -> bool:
         """Whether a configuration that has lost what it once trusted is left so for now; what is wrong is said."""
@@ -199,11 +221,6 @@ class Rounds:
         self.told.fault(f"caBundle of {thing}", f"{fault}; {again}")
         return False
 
-    def _with_new(self, ring: Ring, now: datetime) -> Ring:
-        made = new_authority(self.settings.terms.authority, now)
-        self.told.news(f"a new authority {short(made)} was made, valid until {made.expires.isoformat()}")
-        return sorted_ring((*ring, made))
-
     def _signed(self, held: Held, authority: Authority | None, now: datetime) -> Held:
         if authority is None:
             return held
@@ -214,6 +231,10 @@ class Rounds:
         renew = now + (expires - now) * (2 / 3 - JITTER * self.dice())
         self.told.news(f"a leaf was signed by {short(authority)}, valid until {expires.isoformat()}")
         return held._replace(leaf=Leaf(pair, authority.fingerprint, now, renew, expires))
+
+
+def _as_is(body: Body) -> tuple[Body, str]:
+    return body, ""
 
 
 def short(authority: Authority) -> str:

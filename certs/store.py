@@ -16,7 +16,7 @@ class Conflict(Exception):  # noqa: N818 - as Away
 
 
 class Denied(Exception):  # noqa: N818 - as Away
-    """The API server refuses to read or write one object. `str(denied)` is one line for the log."""
+    """The API server did not write one object. `str(denied)` is one line for the log."""
 
 
 class Thing(NamedTuple):

@@ -26,5 +26,10 @@ class Told:
         else:
             self._log(logging.INFO, f"{topic}: well again")
 
+    def trouble(self, topic: str, fault: str, level: int = logging.ERROR) -> None:
+        """As `fault`, for a fault whose words may change while it lasts: only the first are said."""
+        if not fault or not self._faults.get(topic):
+            self.fault(topic, fault, level)
+
     def news(self, text: str) -> None:
         self._log(logging.INFO, text)

@@ -52,7 +52,14 @@ def test_what_is_written_is_read_again() -> None:
 
 
 def test_empty_secrets() -> None:
-    for body in ({}, {"data": None}, {"data": {}}, {"data": {KEY: ""}}, {"type": "Opaque", "data": {KEY: None}}):
+    bodies: list[dict[str, Any]] = [
+        {},
+        {"data": None},
+        {"data": {}},
+        {"data": {KEY: ""}},
+        {"type": "Opaque", "data": {KEY: None}},
+    ]
+    for body in bodies:
         assert read_secret(body) == Content()
 
 

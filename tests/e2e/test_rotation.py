@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from apiserver import ControlPlane, Object, allow, create, delete, found, made, named, request, wait_for
+from apiserver import ControlPlane, Object, allow, create, delete, found, kubectl, made, named, request, wait_for
 from certificates import Pair
 from controlplane import free_ports
 from cryptography import x509
@@ -286,7 +286,7 @@ def test_leaf_and_authority_rotate_and_no_call_fails(
         join(threads)
         after, failed_after = calls(control)
         end = status(control, home, "--output", "json")
-        told = [line for each in replicas for line in lines(each) if line["event"] != "review"]
+        said = [line for each in replicas for line in lines(each) if line["event"] != "review"]
     made_calls = {name: after[name] - before[name] for name in USED}
     sys.stdout.write(
         f"calls {made_calls}, connections {dict(forwarder.taken)}, leaves {len(seen.serials)}, "
@@ -305,7 +305,55 @@ def test_leaf_and_authority_rotate_and_no_call_fails(
     assert [line.count(", ") for line in trusts] == [1, 1], overlap.stdout
     assert overlap.stdout.count("signed by") == len(replicas)
     assert (end.returncode, json.loads(end.stdout)["troubles"]) == (0, []), end.stdout
-    assert [line for line in told if line["level"] in {"warning", "error"}] == []
+    assert [line for line in said if line["level"] in {"warning", "error"}] == []
+
+
+def test_commands_and_what_goes_missing(control: ControlPlane, server_account: ControlPlane, home: str) -> None:
+    """The first authority by hand, a replica that serves by it, and what somebody empties or deletes."""
+    assert status(server_account, home).returncode == 1
+    with registered(control, "https://127.0.0.1:1") as both:
+        done = certs(server_account, home, "issue")
+        assert (done.returncode, done.stdout) == (0, ""), done.stderr
+        [first] = set(bundles(control, both))
+        assert status(server_account, home).returncode == 0
+        with replica(server_account, home) as one:
+            await_ready(one)
+            assert len(ssl.get_server_certificate(("127.0.0.1", one.port))) > 0
+            reset = json.dumps([{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}])
+            patched = kubectl(
+                control, "patch", "validatingwebhookconfiguration", "gangcheck", "--type=json", "-p", reset
+            )
+            assert patched.returncode == 0, patched.stderr
+            wait_for(lambda: set(bundles(control, both)) == {first}, what="the caBundle put back")
+            assert any("1 of 12 do not trust us, last changed by kubectl-patch" in told(line) for line in lines(one))
+            secret = empty(home)
+            before = found(control, secret)["data"]
+            delete(control, secret)
+            wait_for(lambda: any("gangcheck-ca: it is not there" in told(line) for line in lines(one)))
+            assert one.is_ready()
+            made(control, secret)
+            wait_for(lambda: found(control, secret).get("data"), what="the Secret filled again")
+            assert keys(found(control, secret)["data"]) == keys(before)
+            done = certs(server_account, home, "rotate")
+            assert done.returncode == 0, done.stderr
+            wait_for(lambda: [text.count("BEGIN") for text in bundles(control, both)] == [2] * 13)
+            assert one.is_ready()
+    delete(control, empty(home))
+    made(control, empty(home))
+
+
+def certs(control: ControlPlane, home: str, what: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "webhook", "certs", what, "--kubeconfig", str(control.kubeconfig)]
+    lives = ("--namespace", home, *LIVES)
+    return subprocess.run([*command, *lives], capture_output=True, text=True, check=False, timeout=60)
+
+
+def told(line: Object) -> str:
+    return str(line.get("message", ""))
+
+
+def keys(data: Object) -> list[str]:
+    return [each["key"] for each in json.loads(base64.b64decode(data["authorities.json"]))["authorities"]]
 
 
 def join(threads: Sequence[threading.Thread]) -> None:

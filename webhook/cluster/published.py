@@ -56,7 +56,8 @@ class Published:
         except Refused as refused:
             if refused.status == HTTPStatus.CONFLICT:
                 raise Conflict from refused
-            raise _denied(refused) from refused
+            # Also where it is the API server that fails: a broken webhook on Secrets must not keep caBundles unmended.
+            raise Denied(str(refused)) from refused
         except Unreachable as error:
             raise Away(str(error)) from error
 
@@ -66,17 +67,12 @@ class Published:
         except Refused as refused:
             if refused.status == HTTPStatus.NOT_FOUND:
                 return thing, None
-            return thing._replace(fault=str(_denied(refused))), None
+            if refused.status == HTTPStatus.TOO_MANY_REQUESTS or refused.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                raise Away(str(refused)) from refused
+            return thing._replace(fault=str(refused)), None
         except Unreachable as error:
             raise Away(str(error)) from error
         return thing._replace(body=body), _date(headers)
-
-
-def _denied(refused: Refused) -> Denied:
-    """Raises Away where it is no matter of the object: an API server that has no time, or is about to end."""
-    if refused.status == HTTPStatus.TOO_MANY_REQUESTS or refused.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        raise Away(str(refused)) from refused
-    return Denied(str(refused))
 
 
 def _date(headers: Mapping[str, Any]) -> datetime | None:
