@@ -33,19 +33,19 @@ def gpu_other_scheduler(pod: Pod, stack: Stack) -> Iterator[Finding]:
     pen. Nothing is said of running Pods, of names that are still to be filled in, and of vendors whose names other
     schedulers serve as well; of default-scheduler only where the stack says that HAMi's webhook leaves it.
     """
-    if not pod.scheduler or pod.live or pod.finished or templated(pod.scheduler):
+    if not pod.scheduler or pod.live or pod.finished:
         return
-    asked = _asked(pod, stack)
-    scheduler = stack.scheduler_of(pod)
-    if scheduler == stack.hami_scheduler:
-        if pod.scheduler == scheduler and switches_webhook_off(stack):
+    if pod.scheduler == stack.hami_scheduler:
+        if switches_webhook_off(stack):
             yield from _switched_off(pod, stack)
         return
-    if not asked or (scheduler == DEFAULT_SCHEDULER and (opted_out(pod) or stack.force_overwrite_default_scheduler)):
+    if pod.scheduler == DEFAULT_SCHEDULER and (stack.force_overwrite_default_scheduler or opted_out(pod)):
         return
     if stack.hami is not None and stack.hami < (2, 7) and stack.hami_webhook:
         return
-    yield _unserved(pod, scheduler, asked, stack)
+    asked = _asked(pod, stack)
+    if asked and not templated(pod.scheduler) and stack.scheduler_of(pod) == pod.scheduler:
+        yield _unserved(pod, pod.scheduler, asked, stack)
 
 
 def _asked(pod: Pod, stack: Stack) -> str:

@@ -15,6 +15,9 @@ _ENDS = {
     _FOLDER: "it covers HAMi's library and the file that its usage is counted in",
     "/tmp/vgpulock": "it covers the lock by which HAMi's library counts memory",  # noqa: S108 - HAMi's path
 }
+_PARTS = ("vgpu", "ld.so.preload", "overrideEnv")
+"""One of them is in every path that matters."""
+
 _ERRORS = frozenset({"/etc/ld.so.preload", "/overrideEnv"})
 
 
@@ -49,7 +52,9 @@ def isolation_mount(pod: Pod, stack: Stack) -> Iterator[Finding]:
 
 
 def _covered(target: str) -> str:
-    path = normpath(target) if target.startswith("/") else ""
+    if not any(part in target for part in _PARTS) or not target.startswith("/"):
+        return ""
+    path = normpath(target)
     if path in _ENDS:
         return path
     return _FOLDER if path.startswith(f"{_FOLDER}/") else ""
