@@ -70,6 +70,7 @@ coverage: $(VENV)/.installed-dev ## Run the tests and show what they do not reac
 bench: $(VENV)/.installed-dev ## Measure the speed, as ratios within this run
 	@$(BIN)/python tests/bench/linting.py
 	@$(BIN)/python tests/bench/serving.py
+	@$(BIN)/python tests/bench/rules.py
 
 clean: ## Remove what the other commands made
 	@rm -rf $(VENV) .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -89,14 +89,16 @@ def _switched_off(pod: Pod, stack: Stack) -> Iterator[Finding]:
     """What HAMi's webhook would have added to a Pod that names HAMi's scheduler by hand."""
     if "schedulerName" in pod.annotations.get(INJECTED, "") or opted_out(pod):
         return
-    missing = next((text for container in pod.containers if (text := _missing(container, stack))), "")
-    if not missing:
+    lacking = [(each, missing) for each in pod.containers if (missing := _missing(each, stack))]
+    if not lacking:
         return
-    place = pod.field("schedulerName")
+    (container, missing), place = lacking[0], pod.field("schedulerName")
     yield Finding(
         place,
-        f"{pod} names {pod.scheduler} itself, which makes HAMi 2.7 and 2.8 skip it in their webhook: {missing}",
-        fix=f"remove schedulerName, or write {_cure(missing)}",
+        f"{pod} names {pod.scheduler} itself, and HAMi 2.7 and 2.8 then skip it in their webhook: container "
+        f"{container.name} gets no {missing}",
+        fix="remove schedulerName; HAMi's webhook writes it",
+        edits=(Edit("remove", place),),
     )
 
 
@@ -108,13 +110,9 @@ def _missing(container: Container, stack: Stack) -> str:
     shared = not limits.keys().isdisjoint((*names.memory, *names.percentage))
     cored = not limits.keys().isdisjoint(names.cores)
     if not counted and (shared or cored) and names.count:
-        return f"container {container.name} gets no {names.count[0]}"
+        return f"{names.count[0]}: 1"
     if counted and not shared and not cored and names.cores:
-        return f"container {container.name} gets no {names.cores[0]}: 100"
+        return f"{names.cores[0]}: 100"
     if not limits.keys().isdisjoint(names.priority) and last(container, TASK_PRIORITY) is None:
-        return f"container {container.name} gets no {TASK_PRIORITY} for {names.priority[0]}"
+        return f"{TASK_PRIORITY} for its {names.priority[0]}"
     return ""
-
-
-def _cure(missing: str) -> str:
-    return "it into the limits" if TASK_PRIORITY not in missing else f"{TASK_PRIORITY} into its env"
