@@ -6,8 +6,11 @@ import json
 
 import pytest
 
-from webhook.manifest import Chunk, read, span
+from webhook import lint
+from webhook.config import Config
+from webhook.manifest import Chunk, comments, read, span
 from webhook.model import Path
+from webhook.rules import all_rules
 
 INNER = """\
 # a scheduler's configuration
@@ -99,3 +102,39 @@ def test_what_cannot_be_told_stands_at_the_text_itself() -> None:
     )
     assert found("data:\n  config.yaml: 'no: [yaml'\n", NAME) == "2: config.yaml"
     assert found("data:\n  config.yaml: |\n    profiles: []\n", NAME) == "3: profiles"
+
+
+def test_comments_of_a_configuration_inside_are_comments() -> None:
+    inner = f"{INNER}# kind: KubeSchedulerConfiguration # x\n"
+    text = f"# a\ndata:\n  config.yaml: | # b\n{indented(inner, 4)}  script.sh: |\n    echo 1 # no comment\n"
+    (document,) = read(Chunk(text.encode(), 1))
+    assert [(line, said) for line, _, said in comments(document)] == [
+        (1, "# a"),
+        (3, "# b"),
+        (4, "# a scheduler's configuration"),
+        (12, "# kind: KubeSchedulerConfiguration # x"),
+    ]
+
+
+def test_a_comment_inside_silences_a_finding_there() -> None:
+    config = """apiVersion: v1
+kind: ConfigMap
+metadata: {name: c, namespace: n}
+data:
+  config.yaml: |
+    apiVersion: kubescheduler.config.k8s.io/v1
+    kind: KubeSchedulerConfiguration
+    profiles:
+    - schedulerName: hami-scheduler
+      plugins:
+        multiPoint: {enabled: [{name: Coscheduling}]}REMARK
+"""
+
+    def rules(remark: str) -> list[str]:
+        text = config.replace("REMARK", remark).encode()
+        result = lint.lint([("c.yaml", [text])], Config(), rules=all_rules())
+        return [item.finding.rule for item in result.findings]
+
+    assert rules("") == ["queue-sort-conflict"]
+    assert rules(" # gangcheck: ignore[queue-sort-conflict] on purpose") == []
+    assert rules(" # gangcheck: ignore[podgroup-backoff]") == ["queue-sort-conflict", "unused-suppression"]

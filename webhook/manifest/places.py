@@ -29,11 +29,12 @@ def written(document: Document, path: Path) -> str:
 
 
 def comments(document: Document) -> Iterator[tuple[int, int, str]]:
-    """Line and column in the file, and text from `#` on, of each comment. JSON has none."""
+    """Line and column in the file, and text from `#` on, of each comment. JSON has none. Comments in a scheduler's or
+    HAMi's configuration that stands in a block scalar (of a ConfigMap, an Application) are comments too."""
     text = document.text
     if is_json(text):
         return
-    for start, end in _gaps(text):
+    for start, end in sorted((*_gaps(text), *_configurations(text))):
         for match in _COMMENT.finditer(text, start, end):
             place = span_at(document.line, document.column, text, match.start(), match.end())
             yield place.line, place.column, match[0].rstrip()
@@ -69,12 +70,13 @@ def _inside(text: str, node: Node, value: str, path: Path, *, key: bool) -> tupl
 
     start, end = _bounds(text, node)
     places = inner.offsets(text, start, node[1], value) or inner.offsets(text, start, end, value)
-    if places is None:
-        return None
     try:
-        first, last = _within(value, path, key=key)
+        found = tree(value)
     except Unreadable:
         return None
+    if places is None or found is None or found.node[2] is None:
+        return None  # a text that is one value holds no others
+    first, last = _within(value, path, key=key)
     return places[first], places[last]
 
 
@@ -101,6 +103,19 @@ def _bounds(text: str, node: Node) -> tuple[int, int]:
         properties = _PROPERTIES.match(text, start, end)
         start = properties.end() if properties else start
     return start, start + len(text[start:end].rstrip(" \t\r\n"))
+
+
+_CONFIGURATION = re.compile(r"KubeSchedulerConfiguration|resourceCountName|\bscheduler:|\bdevicePlugin:")
+
+
+def _configurations(text: str) -> Iterator[tuple[int, int]]:
+    """Block scalars that hold a configuration which is looked into, or values of HAMi's chart."""
+    from webhook.manifest import exact
+
+    for start, end, style in exact.scalar_places(text):
+        if style in {"|", ">"} and _CONFIGURATION.search(text, start, end):
+            header = _HEADER.match(text, start)
+            yield (header.end() if header else start), end
 
 
 def _gaps(text: str) -> Iterator[tuple[int, int]]:
