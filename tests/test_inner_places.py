@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from webhook import lint
 from webhook.config import Config
-from webhook.manifest import Chunk, comments, read, span
+from webhook.manifest import Chunk, comments, exact, read, span
+from webhook.manifest.inner import offsets
 from webhook.model import Path
 from webhook.rules import all_rules
 
@@ -138,3 +142,29 @@ data:
     assert rules("") == ["queue-sort-conflict"]
     assert rules(" # gangcheck: ignore[queue-sort-conflict] on purpose") == []
     assert rules(" # gangcheck: ignore[podgroup-backoff]") == ["queue-sort-conflict", "unused-suppression"]
+
+
+LINES = st.lists(st.text("ab :#-'\"\\{}é\t", max_size=12), min_size=1, max_size=6)
+
+
+@given(LINES, st.sampled_from(["|", ">", '"', "'", None]), st.sampled_from([20, 80, 1000]))
+def test_each_character_is_found_where_it_stands(lines: list[str], style: str | None, width: int) -> None:
+    """Whatever the style: a character's place, where one is told, holds that character, or the escape of it."""
+    value = "\n".join(lines)
+    text = yaml.dump({"data": {"k": value}}, default_style=style, width=width, allow_unicode=True)
+    tree = exact.build(text)
+    assert tree is not None
+    if tree.data != {"data": {"k": value}}:
+        return  # Kubernetes reads it otherwise than Python does
+    outer = tree.node[2]
+    assert isinstance(outer, dict)
+    middle = outer["data"][1][2]
+    assert isinstance(middle, dict)
+    start, end, _ = middle["k"][1]
+    found = offsets(text, start, end, value)
+    if found is None:
+        return
+    assert len(found) == len(value) + 1
+    assert list(found) == sorted(found)
+    for letter, at in zip(value, found, strict=False):
+        assert letter in " \n\t" or text[at] == letter or text[at] == "\\"
