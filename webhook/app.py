@@ -6,14 +6,15 @@ with `allowed: false` denies whatever the policy says (apiserver pkg/admission/p
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from time import perf_counter
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from flask import Flask, Response
+from prometheus_client import Counter, Histogram
 from werkzeug.exceptions import (
     BadRequest,
     HTTPException,
@@ -25,6 +26,7 @@ from werkzeug.exceptions import (
 )
 from werkzeug.routing import Rule
 
+from webhook.codec import dumps
 from webhook.errors import BadReview, where
 from webhook.kinds import TABLE
 from webhook.metrics import OTHER, Metrics
@@ -134,6 +136,7 @@ def _answered(environ: WSGIEnvironment, entry: Entry, parts: Parts) -> bytes:
 _TIMEOUT = re.compile(r"(?:^|&)timeout=(?:([0-9]{1,4})m)?([0-9]{1,4})s(?:&|$)", re.ASCII)
 
 
+@lru_cache(maxsize=64)
 def budget_of(query: str) -> float:
     """Seconds in which a verdict is of use, from the query `timeout=3s`, a Go duration of whole seconds."""
     found = _TIMEOUT.search(query)
@@ -170,11 +173,11 @@ def _verdict(review: Request, entry: Entry, name: str, parts: Parts) -> tuple[An
     """The answer, and as it is sent. Raises InternalServerError where none could be formed."""
     try:
         answer = entry(review)
-        encoded = json.dumps(parts.encode(review, answer), separators=(",", ":"))
+        encoded = dumps(parts.encode(review, answer))
     except Exception as error:
         parts.log({**_who(name, review), "event": "error", "level": "error", "error": where(error)})
         raise InternalServerError("no verdict could be formed; the log says where it failed") from error
-    return answer, encoded.encode()
+    return answer, encoded
 
 
 def _tell(answer: Answer, parts: Parts) -> None:
@@ -231,13 +234,26 @@ def _who(entry: str, review: Request) -> dict[str, object]:
     }
 
 
+M = TypeVar("M", Counter, Histogram)
+
+
+def _series(metric: M, *labels: str) -> M:
+    """The series of a metric with these labels. They are few, and each is looked up at every review."""
+    return _found(metric, labels)  # type: ignore[no-any-return] # the cache has no types
+
+
+@lru_cache(maxsize=4096)
+def _found(metric: Any, labels: tuple[str, ...]) -> Any:  # noqa: ANN401 - see above
+    return metric.labels(*labels)
+
+
 def _count(entry: str, review: Request, answer: Answer, seconds: float, metrics: Metrics) -> None:
     operation = review.operation if review.operation in OPERATIONS else OTHER
     kind = review.kind if review.kind in KINDS else OTHER
-    metrics.reviews.labels(entry, operation, kind, verdict_of(answer)).inc()
-    metrics.seconds.labels(entry).observe(seconds)
+    _series(metrics.reviews, entry, operation, kind, verdict_of(answer)).inc()
+    _series(metrics.seconds, entry).observe(seconds)
     for rule in answer.rules:
-        metrics.findings.labels(rule).inc()
+        _series(metrics.findings, rule).inc()
     for rule in answer.failed:
         metrics.failures.labels(rule).inc()
     for why in answer.skipped:

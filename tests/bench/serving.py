@@ -32,6 +32,7 @@ from flask import Flask, Response, request
 from webhook.admission import decode, encode
 from webhook.app import LARGEST
 from webhook.assembly import make_app, pairs
+from webhook.codec import dumps
 from webhook.config import Config
 from webhook.doors import entries
 from webhook.metrics import metrics
@@ -137,9 +138,9 @@ def handlers() -> None:
             )
 
 
-def handle(body: bytes, door: Callable[..., Any]) -> str:
+def handle(body: bytes, door: Callable[..., Any]) -> bytes:
     asked = decode(body)
-    return json.dumps(encode(asked, door(asked)), separators=(",", ":"))
+    return dumps(encode(asked, door(asked)))
 
 
 def timed(work: Callable[[], object]) -> tuple[float, float]:

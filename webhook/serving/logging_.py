@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 from collections import deque
@@ -12,11 +11,12 @@ from datetime import UTC, datetime
 
 from gunicorn.glogging import Logger
 
+from webhook.codec import dumps
 from webhook.errors import where
 
 STDERR = 2
 
-_kept: deque[str] = deque()
+_kept: deque[bytes] = deque()
 
 
 def log(entry: Mapping[str, object]) -> None:
@@ -36,13 +36,13 @@ def flush() -> None:
         _write([_kept.popleft() for _ in range(len(_kept))])
 
 
-def _line(entry: Mapping[str, object]) -> str:
-    return json.dumps({"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **entry}) + "\n"
+def _line(entry: Mapping[str, object]) -> bytes:
+    return dumps({"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **entry}) + b"\n"
 
 
-def _write(lines: list[str]) -> None:
+def _write(lines: list[bytes]) -> None:
     """A reader that left is no reason to fail a review."""
-    data = "".join(lines).encode()
+    data = b"".join(lines)
     with suppress(OSError):
         while data:
             data = data[os.write(STDERR, data) :]
