@@ -227,6 +227,12 @@ def _repaired(stack: Stack) -> _Family:
     return _Family("podgroups", [_rule(GROUP_API, ("podgroups",), _CREATE)], {"asks-for-the-unadvertised": asks})
 
 
+def built_in(stack: Stack) -> Rules:
+    """The rules of Pods and of Kubernetes' own workloads, whose Pod templates stand in three places at most."""
+    known = ("pods", "gang-changes", "workloads", "cronjobs")
+    return [dict(rule) for family in _families(stack) if family.name in known for rule in family.rules]
+
+
 def _rule(group: str, resources: Iterable[str], operations: Sequence[str], version: str = "*") -> Configuration:
     """A CRD may be absent, or come in any version."""
     return {

@@ -1,6 +1,7 @@
 """What `kubectl apply -k` makes of the manifests on a real API server, and that it suffices and grants no more."""
 
 import base64
+import copy
 import json
 import subprocess
 import sys
@@ -143,9 +144,11 @@ def test_narrow_network_has_the_address_and_nothing_else(control: ControlPlane, 
 @pytest.mark.parametrize("folder", [BASE, *OVERLAYS], ids=lambda path: path.name)
 def test_our_own_linter_has_nothing_to_say_of_what_is_built(control: ControlPlane, folder: Path) -> None:
     """With --whole too: what is absent from an installation is absent then."""
-    command = [sys.executable, "-m", "webhook", "lint", "--no-config", "--verbose", "--fail-on", "info", "-"]
-    done = subprocess.run(command, input=built(control, folder), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
+    text = built(control, folder)
+    command = [sys.executable, "-m", "webhook", "lint", "--no-config", "--verbose", "--fail-on", "info"]
+    for options in (["-"], ["--whole", "-"]):
+        done = subprocess.run([*command, *options], input=text, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
 
 
 # The Pods.
@@ -352,11 +355,19 @@ def test_annotation_mistake_is_refused_while_the_server_is_away(
     with alone(control, tmp_path, "base", "admission-policy") as server:
         server.kill()
         wrong = pod(namespace, "wrong", annotations={GROUP: "llama"}, limits=GPU)
-        answer = wait_for(lambda: refused if not (refused := create(control, wrong, dryRun="All")).ok else None)
+        answer = wait_for(lambda: given if not (given := create(control, wrong, dryRun="All")).ok else None)
         assert answer is not None
         assert answer.status == 403
         assert "ValidatingAdmissionPolicy 'gangcheck-pod-group-annotation'" in answer.message
-        assert f"move it to metadata.labels: {GROUP}: llama; gangcheck explain pod-group-annotation" in answer.message
+        assert f"move it to the labels there: {GROUP}: llama; gangcheck explain pod-group-annotation" in answer.message
+        body = template(annotations={GROUP: "llama"}, limits=GPU)
+        for kind in ("Deployment", "StatefulSet", "Job"):
+            refused = create(control, workload(kind, namespace, "wrong", copy.deepcopy(body)), dryRun="All")
+            assert refused.status == 403
+            assert f"the Pod template of this {kind} names its gang llama" in refused.message
+        daily = {"schedule": "@daily", "jobTemplate": {"spec": workload("Job", namespace, "w", body)["spec"]}}
+        cron = {**named("batch/v1", "CronJob", "wrong", namespace), "spec": daily}
+        assert "the Pod template of this CronJob names its gang" in create(control, cron, dryRun="All").message
         assert create(control, pod(namespace, "right", labels={GROUP: "llama"}, limits=GPU)).ok
         for mode in ("warn", "off"):
             change = {"metadata": {"labels": {"gangcheck.io/mode": mode}}}
@@ -382,6 +393,24 @@ def test_policy_takes_updates_as_the_server_does(control: ControlPlane, namespac
         # The label goes, the annotation stays: it was no mistake before, and is one now.
         assert apiserver.patch(control, old, {"metadata": {"labels": {GROUP: None}}}).status == 403
         assert apiserver.patch(control, old, {"metadata": {"labels": {"app": "y"}}}).ok
+        body = template(labels={GROUP: "llama"}, limits=GPU)
+        (deployment,) = made(control, workload("Deployment", namespace, "train", body, replicas=1))
+        wrong = {"spec": {"template": {"metadata": {"annotations": {GROUP: "other"}}}}}
+        assert apiserver.patch(control, deployment, wrong).status == 403
+        assert apiserver.patch(control, deployment, {"spec": {"replicas": 2}}).ok
+
+
+@pytest.mark.e2e_slow
+def test_policy_lets_old_mistakes_live(control: ControlPlane, namespace: str, tmp_path: Path) -> None:
+    """A Deployment that was there before: it can be scaled and given an image, as with the server."""
+    body = template(annotations={GROUP: "llama"}, limits=GPU)
+    (old,) = made(control, workload("Deployment", namespace, "old", body, replicas=1))
+    with alone(control, tmp_path, "base", "admission-policy") as server:
+        server.kill()
+        wait_for(lambda: not create(control, pod(namespace, "p", annotations={GROUP: "x"}), dryRun="All").ok)
+        assert apiserver.patch(control, old, {"spec": {"replicas": 3}}).ok
+        assert apiserver.patch(control, old, {"metadata": {"labels": {"team": "a"}}}).ok
+        assert apiserver.patch(control, old, {"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}}).ok
 
 
 @pytest.mark.e2e_slow
