@@ -135,7 +135,7 @@ def _finding(values: Values, key: str, reason: str, cure: str) -> Finding:
 def _without_effect(values: Values, version: Version | None, stack: Stack) -> Iterator[Finding]:
     """Keys that the chart has and no program heeds, where they are not as in the chart."""
     expire = values.get("scheduler", "nodeLockExpire")
-    if expire not in {None, "5m", ""}:
+    if isinstance(expire, str) and expire not in {"5m", ""}:
         yield _finding(
             values,
             "scheduler.nodeLockExpire",

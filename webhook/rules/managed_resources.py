@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from webhook.installation.releases import hami_extender
 from webhook.installation.resources import CONTENT, VALUES, Name, content_of, device_names, value_names
-from webhook.model import Release, SchedulerConfig, Values
+from webhook.model import Release, SchedulerConfig, Values, dig
 from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import VENDORS, Stack
 
@@ -53,8 +53,8 @@ def _in_config(
     managed = extender.get("managedResources")
     if not isinstance(managed, list):
         return
-    entries = [each for each in managed if isinstance(each, Mapping)]
-    listed = {each.get("name") for each in entries}
+    entries = [(at, each) for at, each in enumerate(managed) if isinstance(dig(each, "name"), str)]
+    listed = {each["name"] for _, each in entries}
     place = config.place("extenders", index, "managedResources", at="key")
     wanted = _wanted(release, listed, stack)
     missing = [each for each in wanted if each not in listed]
@@ -67,8 +67,8 @@ def _in_config(
             related=tuple(_where(release, missing[0])),
         )
     annotated = set(_NVIDIA.annotated) | {each.name for each in _given(release) if each.use != "count"}
-    for at, each in enumerate(managed):
-        if isinstance(each, Mapping) and each.get("name") in annotated and each.get("ignoredByScheduler") is not True:
+    for at, each in entries:
+        if each["name"] in annotated and each.get("ignoredByScheduler") is not True:
             yield Finding(
                 config.place("extenders", index, "managedResources", at, "ignoredByScheduler"),
                 f"{each['name']} is not ignored by the scheduler, which finds it on no node: Pods that ask for it stay "
@@ -87,7 +87,7 @@ def _given(release: Release) -> Sequence[Name]:
     return list(value_names(release.values)) if release.values else []
 
 
-def _wanted(release: Release, listed: set[object], stack: Stack) -> list[str]:
+def _wanted(release: Release, listed: set[str], stack: Stack) -> list[str]:
     """The names that must be in the list: those of the input, else NVIDIA's as the stack has them."""
     given = _given(release)
     if release.devices:
