@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -98,7 +99,12 @@ def _parsed(pem: bytes) -> Trusted | None:
 
 
 def last_writer(configuration: Mapping[str, Any], own: str = "gangcheck") -> str:
-    """Who else has changed the configuration last, as the API server calls them: kubectl-edit, cainjector …"""
+    """Who else has written a caBundle since we have, as the API server calls them: kubectl-edit, cainjector …
+
+    Empty where nobody has; whoever takes a field out leaves no trace in managedFields.
+    """
     fields = (configuration.get("metadata") or {}).get("managedFields") or ()
-    others = [each for each in fields if each.get("manager", own) != own]
-    return str(max(others, key=lambda each: str(each.get("time", "")))["manager"])[:60] if others else ""
+    writers = [each for each in fields if "f:caBundle" in json.dumps(each.get("fieldsV1"))]
+    last: Mapping[str, Any] = max(writers, key=lambda each: str(each.get("time", "")), default={})
+    manager = str(last.get("manager", own))[:60]
+    return "" if manager == own else manager

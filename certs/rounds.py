@@ -26,6 +26,8 @@ Body: TypeAlias = Mapping[str, Any]
 Dice: TypeAlias = Callable[[], float]
 """A random number from 0 up to 1."""
 
+SECOND = timedelta(seconds=1)
+
 ROUNDS = 16
 """At the first start five are needed, for a new authority four; the rest is for those who were faster."""
 
@@ -130,9 +132,9 @@ class Rounds:
         if seen.date is not None:
             self.clock.tell(seen.date)
             ahead = self.clock.ahead()
-            way = "ahead of" if ahead > timedelta() else "behind"
-            wrong = f"is {way} the API server's by {timedelta(seconds=round(abs(ahead).total_seconds()))}; certificates go by the API server's"
-            self.told.trouble("this machine's clock", wrong if abs(ahead) > SKEW else "", logging.WARNING)
+            way, far = "ahead of" if ahead > timedelta() else "behind", timedelta(seconds=abs(ahead) // SECOND)
+            wrong = f"is {way} the API server's by {far}; certificates go by the API server's"
+            self.told.trouble("this machine's clock", wrong if far > SKEW else "", logging.WARNING)
         return seen
 
     def _understood(self, seen: Seen) -> Published:
@@ -211,7 +213,7 @@ class Rounds:
         truce.times += 1
         self.lost()
         who = last_writer(thing.body)
-        fault = f"{len(lacking)} of {len(entries)} do not trust us{f', last changed by {who}' if who else ''}"
+        fault = f"{len(lacking)} of {len(entries)} do not trust us{f', last written by {who}' if who else ''}"
         if truce.times <= HOT:
             self.told.fault(f"caBundle of {thing}", f"{fault}; our authority is put back", logging.WARNING)
             return False

@@ -387,22 +387,29 @@ def test_other_content_of_the_secret_stays(published: Shelf, time: Time) -> None
     assert len(entries_of(published.objects[SECRET])) == 1
 
 
+def wrote(manager: str, day: int, **fields: object) -> dict[str, object]:
+    """An entry of managedFields."""
+    owned = {"f:webhooks": {'k:{"name":"a"}': {"f:clientConfig": {f"f:{name}": each for name, each in fields.items()}}}}
+    return {"manager": manager, "time": f"2026-03-0{day}T00:00:00Z", "fieldsV1": owned}
+
+
 def test_bundle_emptied_by_hand(published: Shelf, time: Time) -> None:
     lost = []
     each = settled(published, time)
     each.rounds.lost = lambda: lost.append(1)
     emptied = configuration(VALIDATING)
     emptied["metadata"]["managedFields"] = [
-        {"manager": "gangcheck", "time": "2026-03-02T00:00:00Z"},
-        {"manager": "kubectl-create", "time": "2026-03-01T00:00:00Z"},
-        {"manager": "kubectl-edit", "time": "2026-03-03T00:00:00Z"},
+        wrote("gangcheck", 2, caBundle={}),
+        wrote("kubectl-create", 1, caBundle={}),
+        wrote("kubectl-edit", 3, caBundle={}),
+        wrote("helm", 4, url={}),
     ]
     published.put(VALIDATING, emptied)
     each.look()
     assert serves_well(published, each)
     assert (
         "WARNING caBundle of ValidatingWebhookConfiguration gangcheck: "
-        "2 of 2 do not trust us, last changed by kubectl-edit; our authority is put back"
+        "2 of 2 do not trust us, last written by kubectl-edit; our authority is put back"
     ) in each.said
     each.look()
     assert each.said[-1] == "INFO caBundle of ValidatingWebhookConfiguration gangcheck: well again"
@@ -632,6 +639,10 @@ def test_names_of_a_service() -> None:
     assert service_names("it", "ours", "cluster.test") == ("it", "it.ours", "it.ours.svc", "it.ours.svc.cluster.test")
 
 
-def test_last_writer_of_an_object_without_a_history() -> None:
+def test_last_writer() -> None:
+    """Whoever only took it out is not known, and nobody else is blamed."""
     assert last_writer({}) == ""
-    assert last_writer({"metadata": {"managedFields": [{"manager": "gangcheck", "time": "x"}]}}) == ""
+    older, ours = wrote("kubectl-create", 1, caBundle={}), wrote("gangcheck", 2, caBundle={})
+    assert last_writer({"metadata": {"managedFields": [ours, older]}}) == ""
+    assert last_writer({"metadata": {"managedFields": [wrote("kubectl-edit", 3, url={}), ours]}}) == ""
+    assert last_writer({"metadata": {"managedFields": [ours, wrote("cainjector", 3, caBundle={})]}}) == "cainjector"

@@ -319,13 +319,15 @@ def test_commands_and_what_goes_missing(control: ControlPlane, server_account: C
         with replica(server_account, home) as one:
             await_ready(one)
             assert len(ssl.get_server_certificate(("127.0.0.1", one.port))) > 0
-            reset = json.dumps([{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}])
-            patched = kubectl(
-                control, "patch", "validatingwebhookconfiguration", "gangcheck", "--type=json", "-p", reset
-            )
-            assert patched.returncode == 0, patched.stderr
+            overwrite(control, "")
             wait_for(lambda: set(bundles(control, both)) == {first}, what="the caBundle put back")
-            assert any("1 of 12 do not trust us, last changed by kubectl-patch" in told(line) for line in lines(one))
+            assert any("1 of 12 do not trust us; our authority is put back" in told(line) for line in lines(one))
+            wait_for(lambda: any("gangcheck: well again" in told(line) for line in lines(one)))
+            foreign = control.ca_file.read_text(encoding="utf-8").strip()
+            overwrite(control, foreign)
+            merged = f"{foreign}\n{first}"
+            wait_for(lambda: set(bundles(control, both)) == {first, merged}, what="the caBundle merged")
+            assert any("1 of 12 do not trust us, last written by kubectl-patch" in told(line) for line in lines(one))
             secret = empty(home)
             before = found(control, secret)["data"]
             delete(control, secret)
@@ -336,10 +338,19 @@ def test_commands_and_what_goes_missing(control: ControlPlane, server_account: C
             assert keys(found(control, secret)["data"]) == keys(before)
             done = certs(server_account, home, "rotate")
             assert done.returncode == 0, done.stderr
-            wait_for(lambda: [text.count("BEGIN") for text in bundles(control, both)] == [2] * 13)
+            most = foreign.count("BEGIN") + 2
+            wait_for(lambda: sorted(text.count("BEGIN") for text in bundles(control, both)) == [2] * 12 + [most])
             assert one.is_ready()
     delete(control, empty(home))
     made(control, empty(home))
+
+
+def overwrite(control: ControlPlane, text: str) -> None:
+    """Gives the first entry of the validating configuration another caBundle, as a person would."""
+    value = base64.b64encode(text.encode()).decode()
+    change = json.dumps([{"op": "replace", "path": "/webhooks/0/clientConfig/caBundle", "value": value}])
+    done = kubectl(control, "patch", "validatingwebhookconfiguration", "gangcheck", "--type=json", "-p", change)
+    assert done.returncode == 0, done.stderr
 
 
 def certs(control: ControlPlane, home: str, what: str) -> subprocess.CompletedProcess[str]:
