@@ -28,7 +28,7 @@ from shelf import (
 from certs.authority import SKEW, issue_authority
 from certs.bundles import last_writer
 from certs.plan import Terms, is_ripe
-from certs.ring import KEY, read_secret
+from certs.ring import KEY, read_secret, write_secret
 from certs.rounds import service_names
 
 DAY = timedelta(days=1)
@@ -338,6 +338,22 @@ def test_nothing_is_forgotten_while_others_write(published: Shelf, time: Time) -
     old.look()
     assert published.ring()[0].key == first.key
     assert serves_well(published, old)
+
+
+def test_successor_that_is_lost(published: Shelf, time: Time) -> None:
+    """The one before it signs again, and is not dropped for having been replaced."""
+    each = settled(published, time)
+    each.rounds.run(each.held(), rotate=True)
+    for _ in live(time, each, days=7):
+        assert serves_well(published, each)
+    first, second = published.ring()
+    leaf = each.held().leaf
+    assert leaf is not None
+    assert (leaf.issuer, first.replaced_since is None) == (second.fingerprint, False)
+    published.put(SECRET, dict(write_secret(published.objects[SECRET], (first,))))
+    for _ in live(time, each, days=20):
+        assert serves_well(published, each)
+    assert [(each.fingerprint, each.replaced_since) for each in published.ring()] == [(first.fingerprint, None)]
 
 
 def test_damaged_entry_among_good_ones(published: Shelf, time: Time) -> None:

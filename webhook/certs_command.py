@@ -36,7 +36,7 @@ _OPTIONS: Sequence[tuple[str, str, type, str]] = (
 def _where(command: Callable[..., Any]) -> Callable[..., Any]:
     """The settings of the server that say where things are, and how long they live."""
     for key, name, kind, text in reversed(_OPTIONS):
-        metavar = "SECONDS" if kind is int else "NAME"
+        metavar = "SECONDS" if kind is int else "FILE" if key == "kubeconfig" else "NAME"
         help_text = f"{text}  [server.{key}]"
         command = click.option(name, f"server__{key}", type=kind, metavar=metavar, help=help_text)(command)
     file = click.option("--config", "config_file", metavar="FILE", type=click.Path(), help="The server's policy file.")
