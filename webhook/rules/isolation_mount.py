@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from posixpath import normpath
 
 from webhook.isolation import limited
@@ -51,6 +52,7 @@ def isolation_mount(pod: Pod, stack: Stack) -> Iterator[Finding]:
             )
 
 
+@lru_cache(maxsize=1024)
 def _covered(target: str) -> str:
     if not any(part in target for part in _PARTS) or not target.startswith("/"):
         return ""

@@ -11,6 +11,7 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from webhook.model import Container, Pod
+from webhook.recall import recalled
 from webhook.stack import Stack, Version
 from webhook.vgpu import nvidia, others
 from webhook.vgpu.asking import Ask, Asked, asked, asking, is_refused, shown
@@ -73,10 +74,13 @@ def requests(pod: Pod, stack: Stack) -> Iterator[Effective]:
     return (Effective(each, readings(each, pod, stack)) for each in asking(pod, stack) if each.device)
 
 
-def served(pod: Pod, stack: Stack) -> list[Asked]:
+@recalled
+def served(pod: Pod, stack: Stack) -> tuple[Asked, ...]:
     """The requests of a Pod that HAMi is to serve: none of a finished one, or of a scheduler with GPUs of its own."""
     found = asking(pod, stack)
-    return [each for each in found if each.device] if found and not (pod.finished or stack.is_foreign(pod)) else []
+    if not found or pod.finished or stack.is_foreign(pod):
+        return ()
+    return tuple(each for each in found if each.device)
 
 
 def readings(request: Asked, pod: Pod, stack: Stack) -> tuple[Reading, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from webhook.model import Container, Pod
 from webhook.vgpu.asking import Asked
@@ -58,6 +59,7 @@ def share(reading: Reading) -> str:
     return f"{reading.memory} MiB" if reading.memory is not None else f"{reading.percent} % of the memory"
 
 
+@lru_cache(maxsize=1024)
 def brief(name: str, readings: tuple[Reading, ...]) -> str:
     """A container in an audit annotation: `main=1x16384MiB`; releases that differ with a bar between."""
     shown = dict.fromkeys(map(_brief, readings))
