@@ -34,15 +34,15 @@ def gpu_cores_range(pod: Pod, stack: Stack) -> Iterator[Finding]:
     the scheduler sees no GPU request and the container starts without a card. The other vendors' parts add none, but
     for Enflame and AWS Neuron, which need no count.
 
-    Silent about 0, which is no limit on the cores, about init containers (see gpu-init-container) and Pods that opt out
-    of HAMi's webhook (see gpu-webhook-opt-out).
+    Silent about 0, which is no limit on the cores, about init containers (see gpu-init-container), Pods that opt out of
+    HAMi's webhook (see gpu-webhook-opt-out), and containers without an image, which are part of a patch.
     """
     for request in served(pod, stack):
         cores = request.cores
         if cores is not None and request.vendor in _IN_PERCENT and type(cores.number) is int and cores.number > _ALL:
             yield _too_many(pod, request, cores)
-        if request.count is None and request.vendor not in _WITHOUT_COUNT and request.container.role == "app":
-            yield from () if opted_out(pod) else _without_card(pod, stack, request)
+        if request.count is None and not request.is_part and not opted_out(pod):
+            yield from _without_card(pod, stack, request)
 
 
 def _too_many(pod: Pod, request: Asked, cores: Ask) -> Finding:
@@ -56,6 +56,8 @@ def _too_many(pod: Pod, request: Asked, cores: Ask) -> Finding:
 
 def _without_card(pod: Pod, stack: Stack, request: Asked) -> Iterator[Finding]:
     ask, name = request.device[0], next(iter(stack.vendors[request.vendor].count), "")
+    if request.vendor in _WITHOUT_COUNT or request.container.role != "app":
+        return
     read = readings(request, pod, stack)
     if not read or any(reading.fate == "refused" for reading in read):
         return

@@ -35,12 +35,14 @@ def gpu_count_invalid(pod: Pod, stack: Stack) -> Iterator[Finding]:
     0 asks for no card and is an info: HAMi takes it for a GPU Pod all the same (seen), and does not hide the cards from
     the container, whose image may say `NVIDIA_VISIBLE_DEVICES=all`. Moore Threads' and Enflame's parts of the webhook
     deny 0.
+
+    Silent about a missing limit in a container without an image: it is part of a patch.
     """
     if pod.finished:
         return
     for request in asking(pod, stack):
         for ask in request.asks:
-            if is_refused(ask):
+            if is_refused(ask) and not (ask.half == "requests" and request.is_part):
                 yield _refused(pod, request, ask)
         if request.count is not None:
             yield from _count(pod, stack, request, request.count)

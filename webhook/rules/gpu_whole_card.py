@@ -25,7 +25,7 @@ def gpu_whole_card(pod: Pod, stack: Stack) -> Iterator[Finding]:
     if pod.annotations.get(MODE) == "mig":
         return
     for request in served(pod, stack):
-        if request.vendor != "nvidia" or request.count is None or request.memory or request.percentage or request.cores:
+        if request.vendor != "nvidia" or request.count is None or len(request.device) > 1 or request.is_part:
             continue
         last = next(iter(readings(request, pod, stack)[-1:]), None)
         if last is None or last.fate != "exclusive":

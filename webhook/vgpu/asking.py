@@ -63,6 +63,11 @@ class Asked(NamedTuple):
         return (*self.device, self.priority) if self.priority else self.device
 
     @property
+    def is_part(self) -> bool:
+        """Whether the container is but a part of one, as in a patch: what is absent from it may stand elsewhere."""
+        return not self.container.image
+
+    @property
     def is_unclear(self) -> bool:
         """Whether HAMi never reads it, or nobody can tell what: the API server refuses it, or a value is none yet."""
         return any(ask.number is None for ask in self.device) or any(map(is_refused, self.asks))
