@@ -16,6 +16,8 @@ import click
 import pytest
 import yaml
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from webhook import why_command
 from webhook.admission import speech
@@ -316,6 +318,12 @@ def test_a_denial_of_two_rules() -> None:
     assert answered(text) == ["pod-group-empty", "musl-image"]
 
 
+def test_lines_are_those_of_an_editor() -> None:
+    text = 'a\x0cb\x85c\u2028d\n{"last-applied": "x\\ny\\nz"}\r\n1 PodGroup not found\r1 rejection in Unreserve'
+    lines = {answer.message.name: answer.hits[0].line for answer in reply(text, KNOWN).answers}
+    assert lines == {"podgroup-not-found": 3, "rejection-in-unreserve": 4}
+
+
 def test_in_order_and_once() -> None:
     text = "1 rejection in Unreserve\n1 PodGroup not found\n1 rejection in Unreserve\n"
     assert answered(text) == ["rejection-in-unreserve", "podgroup-not-found"]
@@ -344,6 +352,26 @@ def test_nothing_is_near(asked: str) -> None:
 @pytest.mark.parametrize("asked", ["", " \r\n\t", "\x1b[0m", "\0\0", "\ufeff"])
 def test_empty(asked: str) -> None:
     assert reply(asked, KNOWN).empty
+
+
+PIECES = [said(pattern) for message in TABLE for pattern in message.patterns]
+PASTED = st.lists(st.one_of(st.text(max_size=20), st.sampled_from(PIECES)), max_size=8)
+
+
+@given(PASTED, st.sampled_from(["", " ", "\n", "\r\n", ", "]))
+@settings(max_examples=150, deadline=None)
+def test_anything_pasted(pieces: list[str], between: str) -> None:
+    text = between.join(pieces)
+    told = reply(text, TABLE)
+    lines = len(re.split("\r\n|\r|\n", text))
+    for answer in told.answers:
+        assert answer.hits
+        assert all(1 <= hit.line <= lines for hit in answer.hits)
+        assert [hit.line for hit in answer.hits] == sorted(hit.line for hit in answer.hits)
+    assert answers.text(told, RULES, Style()).endswith("\n")
+    assert json.loads(answers.json(told, RULES))["version"] == 1
+    if between == "\n" and not told.answers:
+        assert not any(piece in PIECES for piece in pieces)
 
 
 def seconds(call: Callable[[], object]) -> float:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from typing import NamedTuple
+
+from webhook.manifest.lines import split
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _QUOTED = re.compile(r'\\{1,15}"')  # bounded: a text of backslashes must not cost its square
@@ -39,10 +42,9 @@ def decoded(data: bytes) -> str:
 def plain(text: str) -> Text:
     """The text as messages are looked for in it."""
     text = _CONTROLS.sub("", _ESCAPES.sub("", text)).translate(_CURLY)
-    text = _ENDS.sub("\n", _QUOTED.sub('"', text))
     numbers, starts, lines = [], [], []
     offset = 0
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in _lines(_QUOTED.sub('"', text)):
         words = " ".join(line.split())
         if words:
             numbers.append(number)
@@ -51,3 +53,10 @@ def plain(text: str) -> Text:
             offset += len(words) + 1
     flat = "\n".join(lines)
     return Text(flat, flat.replace("\n", " "), tuple(numbers), tuple(starts))
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines with their numbers; line ends that are escaped in a line (JSON, logs) part it and are not counted."""
+    for number, line in enumerate(split(text), 1):
+        for part in _ENDS.split(line) if "\\n" in line else (line,):
+            yield number, part

@@ -65,7 +65,8 @@ def _page(answer: Answer, rules: Collection[str], style: Style) -> Iterator[str]
 
 
 def _source(message: Message) -> str:
-    return "; ".join(filter(None, (_EVIDENCE[message.evidence], message.source)))
+    known = "" if "seen" in message.source else _EVIDENCE[message.evidence]
+    return "; ".join(filter(None, (known, message.source)))
 
 
 def _places(answer: Answer) -> str:
