@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,20 +11,28 @@ import jsonpatch
 import pytest
 import yaml
 from asked import GPU, answer, owned_by, pod, request
+from test_inject import WRITTEN
 from test_rules import FIXTURES, STACK
 
 from webhook import lint
+from webhook.admission import judge_by, law
 from webhook.config import Config, read_stack
 from webhook.hamikeys import SELECTION, is_owned
+from webhook.inject import operations
 from webhook.isolation import is_mutated, limited, meets_webhook, parse_bool
 from webhook.manifest import cut, read
 from webhook.model import Container, Env, Pod, Ref, pointer
 from webhook.parse import parse
 from webhook.parse.pods import Role
 from webhook.policy import Policy, evaluate
+from webhook.review import Enforcement, VgpuEnv
 from webhook.rule import Finding, Severity
 from webhook.rules import all_rules
 from webhook.stack import Names, Stack
+
+sys.path.insert(0, str(Path(__file__).parent / "e2e"))
+
+import hami
 
 Object = dict[str, Any]
 
@@ -292,6 +301,49 @@ def test_what_hamis_device_configuration_adds_is_no_finding() -> None:
     side = {"name": "side", "image": "x:1", "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "none"}]}
     body["spec"]["containers"].append(side)
     assert told(body, stack) == ()
+
+
+@pytest.mark.parametrize(
+    ("settings", "env"),
+    [
+        (hami.Settings(), VgpuEnv()),
+        (hami.Settings("force", overwrite_env=True), VgpuEnv(hide_gpus=True, core_policy="force")),
+        (hami.Settings("disable", overwrite_env=True), VgpuEnv(priority=0, core_policy="disable")),
+        (hami.Settings("disable"), VgpuEnv(priority=0, hide_gpus=True)),
+    ],
+)
+def test_what_hamis_webhook_and_ours_add_is_no_finding(settings: hami.Settings, env: VgpuEnv) -> None:
+    """Of every Pod and template of the fixtures. What HAMi adds a second time is truly there twice, and told."""
+    stack = Stack(
+        injects_scheduler=True, gpu_core_policy=settings.core_policy or None, overwrite_env=settings.overwrite_env
+    )
+    held, passed = law(all_rules(), stack), 0
+    for body in WRITTEN:
+        left = hami.decide(body, settings) if is_plain(body) else hami.Denied(0, "")
+        if isinstance(left, hami.Denied):
+            continue
+        patch = operations(left, stack, env)
+        done = jsonpatch.apply_patch(left, [{"op": "add", "path": each.path, "value": each.value} for each in patch])
+        where = {**body, "spec": {**body["spec"], "schedulerName": done["spec"].get("schedulerName", DEFAULT)}}
+        before, after = (set(judge_by(held, request(each), Enforcement()).rules) for each in (where, done))
+        assert after - before <= {"env-set-twice"}, done
+        passed += 1
+    assert passed > 300
+
+
+def is_plain(body: Object) -> bool:
+    """Whether HAMi's webhook, as it is played, can read the Pod: whole containers, nothing null."""
+    found = [body["spec"].get(key, []) for key in ("initContainers", "containers")]
+    if not all(isinstance(each, list) for each in found) or not found[1]:
+        return False
+    return all(is_whole(item) for each in found for item in each)
+
+
+def is_whole(item: object) -> bool:
+    if not isinstance(item, dict) or "name" not in item or not isinstance(item.get("env", []), list):
+        return False
+    resources = item.get("resources", {})
+    return isinstance(resources, dict) and isinstance(resources.get("limits", {}), dict)
 
 
 def test_scheduler_owned_annotations_deny_only_what_a_user_makes() -> None:

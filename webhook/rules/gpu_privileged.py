@@ -3,7 +3,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.hamikeys import opted_out
-from webhook.isolation import has_card
 from webhook.model import Container, Place, Pod
 from webhook.rule import Finding, Severity, rule
 from webhook.stack import Stack
@@ -55,10 +54,14 @@ def _message(pod: Pod, container: Container, stack: Stack) -> str:
 
 def _before(container: Container, stack: Stack) -> str:
     unlimited = "it sees every card of the node, without a limit"
-    return f"HAMi's webhook skips it, and {unlimited}" if has_card(container, stack) else unlimited
+    return f"HAMi's webhook skips it, and {unlimited}" if _asks(container, stack) else unlimited
+
+
+def _asks(container: Container, stack: Stack) -> bool:
+    return any(stack.requested(container))
 
 
 def _fix(container: Container, stack: Stack) -> str:
-    if has_card(container, stack):
+    if _asks(container, stack):
         return "remove privileged: true and add the single capability that it needs"
     return f"remove privileged: true, or run {container.name} in a Pod that asks for no GPU"
