@@ -1,6 +1,6 @@
 """The examples are really scheduled: all members of a good gang are bound, by the real Coscheduling, with us asked."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -28,6 +28,16 @@ def research(control: ControlPlane) -> Iterator[str]:
     apiserver.remove_namespace(control, NAMESPACE)
 
 
+Heard = Callable[[], list[Object]]
+
+
+@pytest.fixture
+def heard(gangcheck: Server, research: str) -> Heard:
+    """The reviews of this test alone: all of them are in one namespace, and the server's log is the module's."""
+    before = len(gangcheck.reviews(research))
+    return lambda: gangcheck.reviews(research)[before:]
+
+
 def quorum(path: Path) -> int:
     (group,) = (each for each in yaml.safe_load_all(path.read_text(encoding="utf-8")) if each["kind"] == "PodGroup")
     return int(group["spec"]["minMember"])
@@ -38,7 +48,7 @@ def members(control: ControlPlane, namespace: str) -> list[Object]:
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
-def test_good_gang_is_bound_whole(control: ControlPlane, gangcheck: Server, research: str, name: str) -> None:
+def test_good_gang_is_bound_whole(control: ControlPlane, heard: Heard, research: str, name: str) -> None:
     path = EXAMPLES / f"{name}.yaml"
     done = kubectl(control, "apply", "--server-side", "-f", str(path))
     assert (done.returncode, done.stderr) == (0, "")
@@ -47,7 +57,7 @@ def test_good_gang_is_bound_whole(control: ControlPlane, gangcheck: Server, rese
     assert {pod["spec"]["schedulerName"] for pod in pods or ()} == {SCHEDULER}
     for pod in pods or ():
         wait_for(partial(node_of, control, pod), what=f"a node for {pod['metadata']['name']}")
-    reviews = gangcheck.reviews(research)
+    reviews = heard()
     assert {review["verdict"] for review in reviews} <= {"allowed", "patched"}
     assert sum(review["kind"] == "Pod" and review["entry"] == "validate" for review in reviews) >= wanted
 
@@ -65,33 +75,33 @@ def test_gang_that_lacks_one_is_not_bound(control: ControlPlane, research: str) 
         wait_for(partial(node_of, control, pod))
 
 
-def test_broken_gang_is_refused_and_warned_of(control: ControlPlane, gangcheck: Server, research: str) -> None:
+@pytest.mark.usefixtures("research")
+def test_broken_gang_is_refused_and_warned_of(control: ControlPlane, heard: Heard) -> None:
     done = kubectl(control, "apply", "--server-side", "-f", str(EXAMPLES / "broken-gang.yaml"))
     assert done.returncode != 0
     assert "denied the request: pod-group-annotation: " in done.stderr
     assert "Pod/llama-launcher names its gang 'llama-finetune' in an annotation" in done.stderr
     assert "Warning: musl-image: use python:3.12-slim" in done.stderr
-    assert any(review["verdict"] == "denied" for review in gangcheck.reviews(research))
+    assert any(review["verdict"] == "denied" for review in heard())
 
 
 @pytest.fixture
-def kinds(control: ControlPlane, research: str) -> Iterator[str]:
-    """The namespace, with the operators' own CRDs in the API server."""
+def kinds(control: ControlPlane) -> Iterator[None]:
+    """The operators' own CRDs in the API server."""
     made_ = [operators.install(control, kind) for kind in ("JobSet", "MPIJob", "PyTorchJob", "RayCluster")]
-    yield research
+    yield
     for crd in made_:
         apiserver.delete(control, crd)
 
 
 @pytest.mark.e2e_slow
-def test_operators_example_is_valid_and_admitted_without_a_word(
-    control: ControlPlane, gangcheck: Server, kinds: str
-) -> None:
+@pytest.mark.usefixtures("kinds", "research")
+def test_operators_example_is_valid_and_admitted_without_a_word(control: ControlPlane, heard: Heard) -> None:
     """Held strictly against the real schemas: an unknown field would be refused. No operator runs here."""
     for name in ("gang-of-a-jobset", "gang-of-an-mpijob", "gang-of-a-pytorchjob", "gang-of-a-raycluster"):
         path = str(EXAMPLES / f"{name}.yaml")
         done = kubectl(control, "apply", "--server-side", "--validate=strict", "-f", path)
         assert (done.returncode, done.stderr) == (0, ""), done.stderr
-    reviews = gangcheck.reviews(kinds)
+    reviews = heard()
     assert {review["kind"] for review in reviews} == {"PodGroup", "JobSet", "MPIJob", "PyTorchJob", "RayCluster"}
     assert {review["verdict"] for review in reviews} == {"allowed"}
