@@ -7,8 +7,20 @@ from webhook.messages.answers import ANSWERS
 from webhook.messages.cards import CARDS
 from webhook.messages.containers import CONTAINERS
 from webhook.messages.extender import EXTENDER
+from webhook.messages.filtering import FILTERING
 from webhook.messages.gangs import GANGS
 from webhook.messages.operators import OPERATORS
 from webhook.messages.starting import STARTING
+from webhook.messages.validation import VALIDATION
 
-TABLE: tuple[Message, ...] = (*GANGS, *EXTENDER, *CARDS, *STARTING, *ANSWERS, *OPERATORS, *CONTAINERS)
+TABLE: tuple[Message, ...] = (
+    *GANGS,
+    *EXTENDER,
+    *FILTERING,
+    *CARDS,
+    *STARTING,
+    *ANSWERS,
+    *VALIDATION,
+    *OPERATORS,
+    *CONTAINERS,
+)
