@@ -306,6 +306,36 @@ def test_a_values_object_wins_over_values() -> None:
     assert values.get("scheduler", "extender", "extraArgs") is None
 
 
+def test_values_in_a_helm_chart_of_k3s() -> None:
+    text = """
+apiVersion: helm.cattle.io/v1
+kind: HelmChart
+metadata: {name: gpu, namespace: kube-system}
+spec:
+  chart: https://example.com/charts/hami-2.10.0.tgz
+  version: 2.10.0
+  targetNamespace: hami-system
+  set:
+    scheduler.extender.image.tag: v2.9.0
+  valuesContent: |
+    schedulerName: gpu-scheduler
+    scheduler: {extender: {image: {tag: v2.8.3}}}
+"""
+    release = only(Release, subjects(("", text)))
+    assert (release.name, release.namespace) == ("gpu", "hami-system")
+    assert release.version is not None
+    assert release.version.value == (2, 9, 0)
+    assert release.version.place.path == ("spec", "set", "scheduler.extender.image.tag")
+    assert release.chart is not None
+    assert release.chart.value == (2, 10, 0)
+    assert release.values is not None
+    assert release.values.place("schedulerName").path == ("spec", "valuesContent", "schedulerName")
+    assert several(Release, subjects(("", text.replace("hami-2.10.0", "nginx-1.0")))) == []
+    assert only(Malformed, subjects(("", text.replace("schedulerName:", "{schedulerName:")))).place.path[-1] == (
+        "valuesContent"
+    )
+
+
 def test_a_lone_configuration_with_hamis_extender_is_a_release() -> None:
     config = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nextenders:\n"
     assert only(Release, subjects(("", config + EXTENDER))).config is not None
@@ -452,7 +482,7 @@ def test_every_part_and_every_values_file_is_read() -> None:
         for key in keys:
             assert is_read(f"{around}: {key}"), key
     for group, kinds in PARTS.items():
-        for kind in kinds - {"ConfigMap", "Application", "CustomResourceDefinition"}:
+        for kind in kinds - {"ConfigMap", "Application", "CustomResourceDefinition", "HelmChart"}:
             assert is_read(f"{group}/v1 {kind}"), kind
     assert is_read("podgroups.scheduling.x-k8s.io")
     assert is_read("chart: hami")

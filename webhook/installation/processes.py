@@ -103,7 +103,7 @@ def scheduler_minor(each: Process) -> int | None:
     return version[1] if version and len(version) > 1 and version[0] in {0, 1} else None
 
 
-_EXTENDER_FLAGS = ("http-bind", "device-config-file", "scheduler-name", "node-lock-timeout", "node-lock-retry-timeout")
+_EXTENDER_FLAGS = ("http-bind", "device-config-file", "gpu-scheduler-policy", "node-lock-timeout")
 
 
 def is_extender(each: Process) -> bool:

@@ -32,6 +32,8 @@ def given(objects: Iterable[Object]) -> Iterator[Given | Malformed]:
             yield from _flux(each)
         elif each.ref.kind == "Application":
             yield from _argo(each)
+        elif each.ref.kind == "HelmChart":
+            yield from _rancher(each)
 
 
 def _flux(release: Object) -> Iterator[Given]:
@@ -48,6 +50,39 @@ def _flux(release: Object) -> Iterator[Given]:
     layer = Layer(body, ("spec", "values") if values is not None else ("spec",))
     known = Values(release.ref, (layer,), partial=bool(dig(spec, "valuesFrom")))
     yield Given(known, name, namespace, _chart(release, ("spec", "chart", "spec", "version")))
+
+
+def _rancher(chart: Object) -> Iterator[Given | Malformed]:
+    """A HelmChart of k3s and RKE2 (docs.k3s.io/helm): what `set` says goes before the text in `valuesContent`."""
+    spec = chart.body.get("spec")
+    name = _text(spec, "chart").removesuffix(".tgz").rstrip("/").rpartition("/")[2]
+    if name != CHART and not name.startswith(f"{CHART}-2"):
+        return
+    try:
+        layers = tuple(_rancher_layers(spec))
+    except Unread as unread:
+        place = Place(chart.ref, ("spec", "valuesContent"))
+        yield Malformed(place, f"{chart.ref} holds no YAML under valuesContent: {unread}", "Mend the values")
+        return
+    yield Given(
+        Values(chart.ref, layers or (Layer({}, ("spec",)),), partial=bool(dig(spec, "valuesSecrets"))),
+        chart.ref.name,
+        _text(spec, "targetNamespace") or chart.ref.namespace,
+        _chart(chart, ("spec", "version")),
+    )
+
+
+def _rancher_layers(spec: object) -> Iterator[Layer]:
+    given = dig(spec, "set")
+    if isinstance(given, Mapping) and given:
+        entries: list[object] = [{"name": key, "value": value} for key, value in given.items()]
+        layer = _parameters(entries, ("spec", "set"))
+        places: dict[Path, Path] = {_keys(str(key)): ("spec", "set", str(key)) for key in given}
+        yield layer._replace(places=places)
+    text = dig(spec, "valuesContent")
+    body = mapping_in(text) if isinstance(text, str) else None
+    if body is not None:
+        yield Layer(body, ("spec", "valuesContent"))
 
 
 def _argo(application: Object) -> Iterator[Given | Malformed]:
@@ -102,11 +137,15 @@ def _parameters(entries: list[object], path: Path) -> Layer:
         name, value = _text(entry, "name"), dig(entry, "value")
         if not name or "[" in name:
             continue
-        keys = tuple(key.replace("\0", ".") for key in name.replace("\\.", "\0").split("."))
+        keys = _keys(name)
         typed = value if dig(entry, "forceString") is True or not isinstance(value, str) else plain_set(value)
         _put(body, keys, typed)
         places[keys] = (*path, index, "value")
     return Layer(body, path, places)
+
+
+def _keys(name: str) -> tuple[str, ...]:
+    return tuple(key.replace("\0", ".") for key in name.replace("\\.", "\0").split("."))
 
 
 def plain_set(value: str) -> object:

@@ -10,6 +10,7 @@ PARTS: Mapping[str, frozenset[str]] = {
     "": frozenset({"ConfigMap"}),
     "apiextensions.k8s.io": frozenset({"CustomResourceDefinition"}),
     "argoproj.io": frozenset({"Application"}),
+    "helm.cattle.io": frozenset({"HelmChart"}),
     "helm.toolkit.fluxcd.io": frozenset({"HelmRelease"}),
     "kubescheduler.config.k8s.io": frozenset({"KubeSchedulerConfiguration"}),
     "rbac.authorization.k8s.io": frozenset({"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}),
