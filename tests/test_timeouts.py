@@ -323,8 +323,17 @@ profiles:
     assert not {CLIENT_LIMIT, RETRY, CALL} & named(chain).keys()
     assert (named(chain)[PERMIT].seconds, named(chain)["PodGroup/g"].seconds) == (60, 60)
     assert broken(chain) == [((BACKOFF,), True)]
-    _, both = read(f"{SCHEDULER}---\n{config}")
-    assert [each.title.partition(" ")[0] for each in both] == ["HAMi", "kube-scheduler"]
+
+
+def test_groups_of_several_schedulers_stand_by_themselves(read: Read) -> None:
+    other = SCHEDULER.replace("kube-system", "gpu-system")
+    groups = group("g", "minMember: 16") + group("h", "minMember: 2, scheduleTimeoutSeconds: -1")
+    _, found = read(f"{SCHEDULER}---\n{other}{groups}")
+    assert [chain.title.partition(" ")[0] for chain in found] == ["HAMi", "HAMi", "PodGroups"]
+    assert [(link.value, link.origin) for link in found[-1].links] == [("its scheduler's", "unknown"), ("-1s", "input")]
+    assert [each.links for chain in found for each in chain.breaks if "PodGroup/h" in each.links] == [
+        ("PodGroup/h", PERMIT)
+    ]
 
 
 # What is said here and what rules say must not part

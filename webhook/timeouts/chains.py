@@ -20,10 +20,15 @@ def chains(subjects: Sequence[Subject], stack: Stack) -> Iterator[Chain]:
     found = [each for each in subjects if type(each) is Release and _has_limits(each)]
     others = [each for each in subjects if type(each) is SchedulerConfig and is_enabled(each)]
     others = [each for each in others if not any(each == release.config for release in found)]
-    for release in found or ((None,) if not others else ()):
-        yield _chain(release, groups, stack)
+    releases = found or ((None,) if not others else ())
+    alone = len(releases) + len(others) == 1
+    for release in releases:
+        yield _chain(release, groups if alone else (), stack)
     for config in others:
-        yield _of_scheduler(config, groups if not found else (), stack)
+        yield _of_scheduler(config, groups if alone else (), stack)
+    if groups and not alone:  # nobody knows which of them places which gang
+        waits = [(group, group_link(group, None)) for group in groups]
+        yield Chain("PodGroups", None, tuple(link for _, link in waits), tuple(breaks((), waits)))
     for hooks in (each for each in subjects if type(each) is HookChain):
         met = tuple(webhook_links(hooks))
         if met:

@@ -175,15 +175,17 @@ _PLUGIN_DEFAULT = "default of scheduler-plugins"
 
 
 def group_link(group: PodGroup, permit: Link | None) -> Link:
-    """How long the members of a PodGroup wait for each other: its own time, else the plugin's, at most 15 minutes."""
+    """How long the members of a PodGroup wait for each other: its own time, else the plugin's, at most 15 minutes.
+
+    `permit` is the plugin's, None where nobody knows which scheduler's that is."""
     name, setting = str(group.ref), "scheduleTimeoutSeconds"
     own = group.timeout
     if not own:
-        wait = permit.seconds if permit else PERMIT_DEFAULT
-        value = permit.value if permit else f"{PERMIT_DEFAULT}s"
         why = "0 means permitWaitingTimeSeconds" if own == 0 else "permitWaitingTimeSeconds, for it has none"
         place = group.field(setting) if own == 0 else None
-        return Link(name, setting, wait, value, "input" if own == 0 else "default", why, place)
+        if permit is None:
+            return Link(name, setting, None, "its scheduler's", "unknown", why, place)
+        return Link(name, setting, permit.seconds, permit.value, "input" if own == 0 else "default", why, place)
     cut = ", cut to 900s" if own > LONGEST_SECONDS else ""
     return Link(name, setting, float(min(own, LONGEST_SECONDS)), f"{own}s{cut}", "input", "", group.field(setting))
 
