@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -339,6 +340,23 @@ def test_api_server_that_is_gone(tmp_path: Path) -> None:
     published = Published(api, Where("a", "b", "c", "d"))
     with pytest.raises(Away, match="refused"):
         published.read()
+
+
+def test_connection_that_breaks_while_it_writes(fake: FakeApi, tmp_path: Path) -> None:
+    with serving(FakeApi(others=dict(fake.others))) as going:
+        api = connect(kubeconfig(tmp_path, going.url))
+        assert api is not None
+        published = Published(api, Where("gangcheck", "gangcheck-ca", "zz-gangcheck", "gangcheck"))
+        thing = published.read().secret
+    with pytest.raises(Away):
+        published.write(thing)
+
+
+def test_clock_that_makes_no_sense(fake: FakeApi, published: Published, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BaseHTTPRequestHandler, "date_time_string", lambda *_: "half past nine")
+    fake.ahead = 0
+    seen = published.read()
+    assert (seen.date, seen.secret.fault) == (None, "")
 
 
 def test_namespace_outside_of_a_pod() -> None:

@@ -114,7 +114,8 @@ def test_any_webhooks_are_read(value: object) -> None:
 
 
 def test_bundles_are_merged() -> None:
-    was = configuration(MUTATING, b"# whose it is\n", FOREIGN.certificate, OLD.certificate, b"junk")
+    broken = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"  # Go leaves it out as well
+    was = configuration(MUTATING, b"# whose it is\n", broken, FOREIGN.certificate, OLD.certificate, b"junk")
     now = corrected(was, (NEW,), frozenset({OLD.fingerprint}))
     [bundle] = bundles(now)
     assert [each.certificate.strip() for each in bundle.held] == [
@@ -222,6 +223,17 @@ def test_onlooker_as_a_thread() -> None:
     onlooker.start()
     onlooker.stop()
     assert looked == [1]
+
+
+def test_a_bug_does_not_end_the_onlooker(caplog: pytest.LogCaptureFixture) -> None:
+    class Looked:
+        def configurations(self) -> tuple[Thing, ...]:
+            raise ZeroDivisionError
+
+    onlooker = Onlooker(Looked(), lambda: FOREIGN, Told(lambda _level, _line: None))
+    onlooker.start()
+    onlooker.stop()
+    assert [record.getMessage() for record in caplog.records] == ["looking at caBundles met a bug"]
 
 
 def test_keys_of_another_kind_sign_nothing() -> None:
