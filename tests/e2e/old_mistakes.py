@@ -1,10 +1,10 @@
 """For every rule that may deny: an object with its mistake, as one may stand in a cluster before the webhooks do.
 
 A case comes of itself from tests/rules/<rule>.bad.yaml: the first Pod template there at which the webhook names the
-rule becomes a Deployment; else the first StatefulSet or PodGroup is taken as it is. Of a gang the webhook sees one
-object at a time, so a rule about gangs may have nothing to say here: its Deployment must live on all the same. Where
-none of that can be, add a row: to BY_HAND, a Deployment's parts, or to ELSEWHERE, why no such object can be made and
-what holds the rule instead.
+rule, and which the API server takes, becomes a Deployment; else a StatefulSet or PodGroup is taken as it is. Of a gang
+the webhook sees one object at a time, so a rule about gangs may have nothing to say here: its Deployment must live on
+all the same. Where none of that can be, add a row: to BY_HAND, a Deployment's parts, or to ELSEWHERE, why no such
+object can be made and what holds the rule instead.
 """
 
 import copy
@@ -68,14 +68,16 @@ def cases() -> dict[str, Case]:
 
 
 def case_of(rule: str) -> Case | None:
-    candidates = [_by_hand(rule)] if rule in BY_HAND else [*deployments(rule), *as_they_are(rule)]
-    judged = [Case(rule, thing, _verdict(thing, rule), tuple(groups(rule))) for thing in candidates]
+    return next(iter(candidates(rule)), None)
+
+
+def candidates(rule: str) -> list[Case]:
+    """The best first: the API server may refuse some, which then can be no old mistake of any cluster."""
+    things = [_by_hand(rule)] if rule in BY_HAND else [*deployments(rule), *as_they_are(rule)]
+    judged = [Case(rule, thing, _verdict(thing, rule), tuple(groups(rule))) for thing in things]
     of_gangs = any(Gang in each.subjects for each in all_rules() if each.name == rule)
-    for verdict in ("denied", "warned", "nothing") if of_gangs else ("denied", "warned"):
-        for case in judged:
-            if case.verdict == verdict:
-                return case
-    return None
+    verdicts = ("denied", "warned", "nothing") if of_gangs else ("denied", "warned")
+    return [case for verdict in verdicts for case in judged if case.verdict == verdict]
 
 
 def _by_hand(rule: str) -> Object:
