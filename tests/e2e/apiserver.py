@@ -333,5 +333,6 @@ def kubectl(
 
 def audited(control: ControlPlane) -> list[Object]:
     """What the API server's audit log holds of writes so far, webhooks' annotations included, oldest first."""
-    lines = (control.folder / "logs" / "audit.log").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
+    text = (control.folder / "logs" / "audit.log").read_text(encoding="utf-8")
+    whole, _, _ = text.rpartition("\n")  # the last line may be half written
+    return [json.loads(line) for line in whole.splitlines()]
