@@ -87,7 +87,7 @@ def _installation(
 
         yield from hooks.settings(known, folders=folders, whole=whole, now=now)
     parts: list[Subject] = []
-    if any(_shows_installation(subject) for subject in known):
+    if any(shows_installation(subject) for subject in known):
         from webhook.installation import gathering
 
         parts.extend(gathering.installations(known, files=files, whole=whole))
@@ -98,7 +98,7 @@ def _installation(
         yield from runtimeclasses.missing([*known, *parts])
 
 
-def _shows_installation(subject: Subject) -> bool:
+def shows_installation(subject: Subject) -> bool:
     """Whether it is a part of an installation: an Object, or a Pod with a scheduler or one of its extenders in it."""
     if type(subject) is Pod:
         return any("scheduler" in each.image or "scheduler" in each.name for each in subject.containers)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from webhook import sources
 from webhook.config import Config, is_excluded, is_ignored, policy
 from webhook.errors import Unreadable
-from webhook.gather import gather
+from webhook.gather import gather, shows_installation
 from webhook.kinds import GROUPS, STEMS
 from webhook.manifest import Chunk, Document, Span, Templated, concerns, cut, read, span, written
 from webhook.manifest.lines import split
@@ -44,7 +44,6 @@ WORDS = (
     b"ScaledObject",
     b"scheduler",
     b"hami",
-    b"rbac.authorization",
     b"device-config",
     b"resourceCountName",
     b"resourceMem",
@@ -64,6 +63,9 @@ else is judged names a kind, a key or an API group of this list."""
 AROUND = (b"Service", b"Namespace", b"Certificate", b"ebhookconfigurations")
 """What a webhook configuration leans on holds one of these. Trees are full of Services, so they are read only where a
 run has a webhook configuration."""
+
+RIGHTS = b"rbac.authorization"
+"""Roles and bindings hold it. They are read only where a run has a scheduler, or a webhook configuration."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -152,7 +154,7 @@ def _read_file(name: str, blocks: Blocks, state: _Run) -> None:
             state.seen += 1
             if state.every or concerns(chunk, WORDS):
                 _read_chunk(name, chunk, state)
-            elif any(word in chunk.data for word in AROUND):
+            elif RIGHTS in chunk.data or any(word in chunk.data for word in AROUND):
                 state.waiting.append((name, chunk))
     except Unreadable as error:
         state.unreadable.append(NotRead(name, error.line or 0, error.column or 0, str(error)))
@@ -202,8 +204,11 @@ def _parse(name: str, document: Document, state: _Run) -> None:
 def _read_around(state: _Run) -> None:
     """Read what has been put aside, where there is something that leans on it."""
     waiting, state.waiting = state.waiting, []
-    if any(type(subject) is HookConfiguration for subject in state.subjects):
-        for name, chunk in waiting:
+    hooks = any(type(subject) is HookConfiguration for subject in state.subjects)
+    if not hooks and not any(shows_installation(subject) for subject in state.subjects):
+        return
+    for name, chunk in waiting:
+        if hooks or RIGHTS in chunk.data:
             _read_chunk(name, chunk, state)
 
 
