@@ -60,5 +60,5 @@ def _read(config_map: Object, path: Path, text: str) -> Mapping[str, object] | M
     try:
         return mapping_in(text)
     except Unread as unread:
-        fix = f"Mend the text under {path[-1]}; its reader does not start with it"
+        fix = f"mend the text under {path[-1]}; its reader does not start with it"
         return Malformed(Place(config_map.ref, path), f"{config_map.ref} holds no YAML under {path[-1]}: {unread}", fix)

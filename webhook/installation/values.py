@@ -62,7 +62,7 @@ def _rancher(chart: Object) -> Iterator[Given | Malformed]:
         layers = tuple(_rancher_layers(spec))
     except Unread as unread:
         place = Place(chart.ref, ("spec", "valuesContent"))
-        yield Malformed(place, f"{chart.ref} holds no YAML under valuesContent: {unread}", "Mend the values")
+        yield Malformed(place, f"{chart.ref} holds no YAML under valuesContent: {unread}", "mend the values")
         return
     yield Given(
         Values(chart.ref, layers or (Layer({}, ("spec",)),), partial=bool(dig(spec, "valuesSecrets"))),
@@ -99,7 +99,7 @@ def _argo(application: Object) -> Iterator[Given | Malformed]:
             layers = tuple(_argo_layers(source, path))
         except Unread as unread:
             place = Place(application.ref, (*path, "helm", "values"))
-            yield Malformed(place, f"{application.ref} holds no YAML under helm.values: {unread}", "Mend the values")
+            yield Malformed(place, f"{application.ref} holds no YAML under helm.values: {unread}", "mend the values")
             continue
         partial = bool(_list(dig(source, "helm", "valueFiles"))) or bool(_list(dig(source, "helm", "fileParameters")))
         name = _text(source, "helm", "releaseName") or application.ref.name

@@ -125,7 +125,7 @@ def _texts(values: Values, key: str) -> Iterator[Finding]:
         yield Finding(
             values.place(*path),
             f"{key}.{last} is {_kind(value)}, and Kubernetes wants text there: the API server refuses the object",
-            fix=f'Write {last}: "on"' if value is True and last == "gpu" else "Put the value in quotes",
+            fix=f'write {last}: "on"' if value is True and last == "gpu" else "put the value in quotes",
         )
 
 
@@ -136,14 +136,14 @@ def _list(values: Values, key: str) -> Iterator[Finding]:
         yield Finding(
             values.place(*path),
             f"{key} is text, and the chart walks through a list: Helm cannot render it",
-            fix=f'Write a list: ["{found.split()[0] if found.split() else found}", …]',
+            fix=f'write a list: ["{found.split()[0] if found.split() else found}", …]',
         )
     for index, item in enumerate(found if isinstance(found, list) else ()):
         if not isinstance(item, str):
             yield Finding(
                 values.place(*path, index),
                 f"{key} has an item that is {_kind(item)}, and each must be text: the API server refuses the container",
-                fix="Put the item in quotes",
+                fix="put the item in quotes",
             )
 
 
@@ -154,7 +154,7 @@ def _switch(values: Values, key: str) -> Iterator[Finding]:
         yield Finding(
             values.place(*path),
             f'{key} is the text "{found}", which the chart takes for true: any text is, but the empty one',
-            fix=f"Write {path[-1]}: false, without quotes",
+            fix=f"write {path[-1]}: false, without quotes",
         )
 
 
@@ -165,7 +165,7 @@ def _tag(values: Values, key: str) -> Iterator[Finding]:
         yield Finding(
             values.place(*path),
             f"{key} is the number {found} to YAML: the chart makes it the tag {found}",
-            fix="Put the tag in quotes, as it is to be",
+            fix="put the tag in quotes, as it is to be",
             severity=Severity.WARNING,
         )
 
@@ -178,13 +178,13 @@ def _image(values: Values, key: str, version: Version) -> Iterator[Finding]:
         yield Finding(
             values.place(*path, at="key"),
             f"{key} is a mapping, and chart {said} wants text: the image becomes `map[…]`, which no registry has",
-            fix=f"Write {path[-1]}: registry/repository, and the tag in its own key ({_tag_key(key)})",
+            fix=f"write {path[-1]}: registry/repository, and the tag in its own key ({_tag_key(key)})",
         )
     elif isinstance(found, str) and found and version >= _MAPPINGS:
         yield Finding(
             values.place(*path),
             f"{key} is text, and chart {said} wants a mapping of registry, repository and tag: Helm cannot render it",
-            fix=f"Write {path[-1]}: {{registry: …, repository: …, tag: …}}",
+            fix=f"write {path[-1]}: {{registry: …, repository: …, tag: …}}",
         )
 
 

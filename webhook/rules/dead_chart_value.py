@@ -108,7 +108,7 @@ def _first_dead(path: Path, version: Version | None) -> _Dead | None:
             return None  # an image's mapping under a chart that wants text: chart-value-type says it
         if version is not None and len(version) > 2 and version < first:  # noqa: PLR2004 - 2.8 may be 2.8.3
             reason = f"came with chart {_said(first)}, and this is {_said(version)}: nothing reads it"
-            return _Dead(key, reason, f"Remove it, or use chart {_said(first)} or later")
+            return _Dead(key, reason, f"remove it, or use chart {_said(first)} or later")
     return None
 
 
@@ -116,15 +116,15 @@ def _unknown(key: str, version: Version | None, *, beside: bool) -> _Dead | None
     close = meant(key)
     if close:
         reason = f"is no key of the chart: nothing reads it; did you mean {' or '.join(close)}?"
-        return _Dead(key, reason, f"Write {close[0]}")
+        return _Dead(key, reason, f"write {close[0]}")
     if beside and version is not None and version <= NEWEST:
-        return _Dead(key, f"is no key of chart {_said(version)}: nothing reads it", "Remove it")
+        return _Dead(key, f"is no key of chart {_said(version)}: nothing reads it", "remove it")
     return None
 
 
 def _moved(key: str, last: Version, *, sure: bool) -> _Dead:
     instead = _INSTEAD.get(key)
-    cure = f"Write {instead}" if instead else "Remove it"
+    cure = f"write {instead}" if instead else "remove it"
     return _Dead(key, f"is read by charts up to {_said(last)} only, later ones ignore it", cure, sure)
 
 
@@ -140,14 +140,14 @@ def _without_effect(values: Values, version: Version | None, stack: Stack) -> It
             values,
             "scheduler.nodeLockExpire",
             f"({expire}) has no effect: HAMi overwrites it with --node-lock-timeout, 5m where that is not given",
-            f"Add --node-lock-timeout={expire} to scheduler.extender.extraArgs and keep the list's other entries",
+            f"add --node-lock-timeout={expire} to scheduler.extender.extraArgs and keep the list's other entries",
         )
     if _is_true(values.get("devicePlugin", "disablecorelimit")):
         yield _finding(
             values,
             "devicePlugin.disablecorelimit",
             "has no effect: the device plugin reads no such flag",
-            "Set nvidia.disableCoreLimit: true in the device configuration",
+            "set nvidia.disableCoreLimit: true in the device configuration",
         )
     if _is_true(values.get("scheduler", "overwriteEnv")) and (version is None or version < _OVERWRITES):
         which = f"chart {_said(version)}" if version else "charts up to 2.8.3 (2.9.0 and later heed it)"
@@ -155,7 +155,7 @@ def _without_effect(values: Values, version: Version | None, stack: Stack) -> It
             values,
             "scheduler.overwriteEnv",
             f"has no effect in {which}: containers without a GPU keep NVIDIA_VISIBLE_DEVICES as it is",
-            "Use chart 2.9.0 or later",
+            "use chart 2.9.0 or later",
         )
     yield from _registries(values)
     old = values.get(*_OLD_ARGS)
@@ -164,7 +164,7 @@ def _without_effect(values: Values, version: Version | None, stack: Stack) -> It
             values,
             ".".join(_OLD_ARGS),
             "is for Kubernetes below 1.22 only: later ones start kube-scheduler with extraNewArgs",
-            "Write scheduler.kubeScheduler.extraNewArgs, with --config=/config/config.yaml",
+            "write scheduler.kubeScheduler.extraNewArgs, with --config=/config/config.yaml",
         )
 
 
@@ -178,7 +178,7 @@ def _registries(values: Values) -> Iterator[Finding]:
                 values,
                 f"{key}.registry",
                 f"({own}) has no effect: global.imageRegistry is {shared}, and takes its place",
-                "Leave global.imageRegistry empty and name the registry of each image, or mirror this one there",
+                "leave global.imageRegistry empty and name the registry of each image, or mirror this one there",
             )
 
 

@@ -59,7 +59,7 @@ def extender_client_limit(release: Release, stack: Stack) -> Iterator[Finding]:
     yield Finding(
         written.place if written else flags.place,
         f"HAMi's extender keeps {said}: gangs take 1.8 s for each member on one node, and one of 16 is never complete",
-        fix="Add --kube-qps=100 and --kube-burst=200 to the extender (the chart's scheduler.extender.extraArgs)",
+        fix="add --kube-qps=100 and --kube-burst=200 to the extender (the chart's scheduler.extender.extraArgs)",
         related=tuple(_gangs(release)),
     )
 

@@ -79,7 +79,7 @@ def _omitted(place: Place, written: Flag | None, retry: float | None) -> Iterato
         place,
         f"httpTimeout is absent, so kube-scheduler gives up after 5 s, and {waits}: members of gangs are bound late "
         "and never counted",
-        fix=f"Write httpTimeout: {_enough(retry or DEFAULT_RETRY)}",
+        fix=f"write httpTimeout: {_enough(retry or DEFAULT_RETRY)}",
         severity=Severity.ERROR if explicit else Severity.WARNING,
         related=(Related(written.place, "the time that HAMi waits"),) if written else (),
     )
@@ -97,10 +97,10 @@ def _order(
     short = f"--node-lock-retry-timeout is {_said(retry)} and httpTimeout {_said(limit)}"
     if retry >= limit:
         why = "kube-scheduler gives up before HAMi does, and members of gangs are bound late and never counted"
-        fix = f"Keep the retry 10 s below: --node-lock-retry-timeout={int(max(limit - _MARGIN, 1))}s"
+        fix = f"keep the retry 10 s below: --node-lock-retry-timeout={int(max(limit - _MARGIN, 1))}s"
     else:
         why = "with HAMi's default limit of 5 requests/s a bind that waits often ends in kube-scheduler's time-out"
-        fix = f"Add --kube-qps=100 and --kube-burst=200, or lower the retry to {int(max(limit - _MARGIN, 1))}s"
+        fix = f"add --kube-qps=100 and --kube-burst=200, or lower the retry to {int(max(limit - _MARGIN, 1))}s"
     at = written.place if written and (place is None or retry < limit) else where
     related = (Related(place, "httpTimeout is here"),) if place and at is not place else ()
     yield Finding(at, f"{short}: {why}", fix=fix, severity=Severity.WARNING, related=related)

@@ -33,7 +33,7 @@ def extra_args_replaced(release: Release, stack: Stack) -> Iterator[Finding]:
                 values.place(*_NEW, at="key"),
                 f"{'.'.join(_NEW)} replaces the chart's list and has no --config: kube-scheduler runs without its "
                 "configuration, as default-scheduler and without HAMi",
-                fix=f"Add {_CONFIG} to the list",
+                fix=f"add {_CONFIG} to the list",
             )
         extra = _texts(values.get(*EXTRA))
         lost = [] if extra is None else [shown for name, shown in _LOG if not any(_names(item, name) for item in extra)]
@@ -41,7 +41,7 @@ def extra_args_replaced(release: Release, stack: Stack) -> Iterator[Finding]:
             yield Finding(
                 values.place(*EXTRA, at="key"),
                 f"{'.'.join(EXTRA)} replaces the chart's list, which has {' and '.join(lost)}: the extender logs less",
-                fix=f"Add {' and '.join(lost)} to the list if you want its log as before",
+                fix=f"add {' and '.join(lost)} to the list if you want its log as before",
                 severity=Severity.INFO,
             )
     scheduler = release.scheduler
@@ -49,7 +49,7 @@ def extra_args_replaced(release: Release, stack: Stack) -> Iterator[Finding]:
         yield Finding(
             scheduler.place("args" if scheduler.container.args else "command", at="key"),
             "kube-scheduler beside HAMi's extender has no --config: it runs as default-scheduler and never asks HAMi",
-            fix=f"Add {_CONFIG}",
+            fix=f"add {_CONFIG}",
         )
 
 

@@ -63,7 +63,7 @@ def _in_config(
             place,
             f"managedResources lacks {_listed(missing)}: kube-scheduler counts what no node advertises, and Pods that "
             "ask for it stay pending (`Insufficient …`)",
-            fix=f"Add {{name: {missing[0]}, ignoredByScheduler: true}}" + (" and the others" if missing[1:] else ""),
+            fix=f"add {{name: {missing[0]}, ignoredByScheduler: true}}" + (" and the others" if missing[1:] else ""),
             related=tuple(_where(release, missing[0])),
         )
     annotated = set(_NVIDIA.annotated) | {each.name for each in _given(release) if each.use != "count"}
@@ -73,7 +73,7 @@ def _in_config(
                 config.place("extenders", index, "managedResources", at, "ignoredByScheduler"),
                 f"{each['name']} is not ignored by the scheduler, which finds it on no node: Pods that ask for it stay "
                 "pending (`Insufficient …`)",
-                fix="Write ignoredByScheduler: true",
+                fix="write ignoredByScheduler: true",
             )
 
 
@@ -120,7 +120,7 @@ def _in_values(values: Values) -> Iterator[Finding]:
                     each.place,
                     f"{'.'.join(CONTENT)} names {each.name}, and managedResources gets "
                     f"{values.text(key) or 'the usual name'} from {key}: Pods that ask for it stay pending",
-                    fix=f"Set {key}: {each.name} as well",
+                    fix=f"set {key}: {each.name} as well",
                 )
         return
     for each in value_names(values):
@@ -133,7 +133,7 @@ def _in_values(values: Values) -> Iterator[Finding]:
                 each.place,
                 f"{each.name} is HAMi's name from here on, but managedResources has those of {custom}: Pods that ask "
                 "for it stay pending",
-                fix=f"Put {each.name} into {custom} as well",
+                fix=f"put {each.name} into {custom} as well",
             )
 
 

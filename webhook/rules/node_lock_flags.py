@@ -66,7 +66,7 @@ def _newer(flag: Flag, since: Version, version: Version) -> Finding:
         flag.place,
         f"HAMi {_said(version)} does not know --{flag.name}, which came with {_said(since)}: the extender ends with "
         "`unknown flag`, and HAMi's webhook with it",
-        fix=f"Remove --{flag.name}, or use HAMi {_said(since)} or later",
+        fix=f"remove --{flag.name}, or use HAMi {_said(since)} or later",
     )
 
 
@@ -80,7 +80,7 @@ def _gone(flag: Flag, version: Version | None) -> Iterator[Finding]:
         f"HAMi {_said(version)} has no --{flag.name}: {ends}"  # type: ignore[arg-type]
         if known
         else f"HAMi up to 2.9 takes --{flag.name} and does nothing with it, 2.10 does not know it: {ends}",
-        fix=f"Remove --{flag.name}; the defaults stand in the device configuration (defaultMemory, defaultCores)",
+        fix=f"remove --{flag.name}; the defaults stand in the device configuration (defaultMemory, defaultCores)",
         severity=Severity.ERROR if known else Severity.WARNING,
     )
 
@@ -92,12 +92,14 @@ def _duration(flag: Flag, name: str, release: Release) -> Iterator[Finding]:
         why = "has no unit" if lacks_unit(text) else "is no duration" if text else "has no value"
         shown = f"--{flag.name}={text}" if text else f"--{flag.name}"
         right = f"{text}s" if lacks_unit(text) else _DURATIONS[name]
-        yield Finding(flag.place, f"{shown} {why}: the extender ends with exit code 255", fix=f"Write {right}")
+        yield Finding(
+            flag.place, f"{shown} {why}: the extender ends with exit code 255", fix=f"write --{flag.name}={right}"
+        )
     elif amount <= 0 and name == TIMEOUT:
         yield Finding(
             flag.place,
             f"--{flag.name}={text} makes every node lock look expired: two Pods may be given the same device",
-            fix=f"Write {_DURATIONS[name]}, or remove the flag",
+            fix=f"write --{flag.name}={_DURATIONS[name]}, or remove the flag",
         )
     elif amount <= 0:
         gangs = runs_coscheduling(release) is True
@@ -105,7 +107,7 @@ def _duration(flag: Flag, name: str, release: Release) -> Iterator[Finding]:
             flag.place,
             f"--{flag.name}={text} switches the waiting for a node's lock off: a gang's members fail to bind and are "
             "tried again one by one",
-            fix=f"Write {_DURATIONS[name]}, or remove the flag",
+            fix=f"write --{flag.name}={_DURATIONS[name]}, or remove the flag",
             severity=Severity.WARNING if gangs else Severity.INFO,
         )
 

@@ -53,7 +53,7 @@ def _in_values(values: Values, version: Version | None) -> Iterator[Finding]:
             at,
             f"devicePlugin.libPath is {library} but global.gpuHookPath is {hook}: containers look for the library in "
             f"{hook}/vgpu, find none, and run without any GPU limit",
-            fix=f"Write libPath: {hook}/vgpu",
+            fix=f"write libPath: {hook}/vgpu",
             related=related,
         )
     elif hook != _USUAL:
@@ -80,7 +80,7 @@ def _rendered(plugin: Process, version: Version | None) -> Iterator[Finding]:
             Place(plugin.pod.ref, (*volume.path, "hostPath", "path")),
             f"the library is put into {volume.host_path} but HOOK_PATH is {hook}: containers look for it in "
             f"{hook}/vgpu, find none, and run without any GPU limit",
-            fix=f"Write {hook}/vgpu (the chart's devicePlugin.libPath)",
+            fix=f"write {hook}/vgpu (the chart's devicePlugin.libPath)",
         )
     elif hook != _USUAL:
         index = next(index for index, each in enumerate(plugin.container.env) if each.name == "HOOK_PATH")
@@ -95,5 +95,5 @@ def _constant(place: Place, hook: str, version: Version | None) -> Iterator[Find
         place,
         f"the hook path is {hook}, but {who} preloads /usr/local/vgpu/libvgpu.so whatever it is: containers run "
         "without any GPU limit",
-        fix="Write /usr/local (and libPath: /usr/local/vgpu), or use HAMi 2.10",
+        fix="write /usr/local (and libPath: /usr/local/vgpu), or use HAMi 2.10",
     )
