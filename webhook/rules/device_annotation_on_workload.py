@@ -25,7 +25,8 @@ def device_annotation_on_workload(workload: Workload, stack: Stack) -> Iterator[
     Nothing is said where every template that asks for a device has the key too, where no template asks for one, and of
     kinds whose operator may copy annotations itself (SparkApplication, TrainJob).
     """
-    if workload.ref.group not in _COPY_TEMPLATES_ONLY:
+    nested = workload.ref.kind in {"CronJob", "JobSet"}
+    if workload.ref.group not in _COPY_TEMPLATES_ONLY or (not nested and SELECTION.isdisjoint(workload.annotations)):
         return
     marks = list(_marks(workload))
     asking = [pod for pod in workload.pods if not stack.is_foreign(pod) and stack.wants_device(pod)] if marks else []

@@ -59,9 +59,11 @@ def gpu_selection_annotation(pod: Pod, stack: Stack) -> Iterator[Finding]:
     read. Nothing is said of Pods without a device, of Pods of other systems' schedulers, and of values that are still
     to be filled in; no UUID or model is looked up.
     """
+    if SELECTION.isdisjoint(pod.annotations) and SELECTION.isdisjoint(pod.labels):
+        return
     chosen = [key for key in pod.annotations if key in SELECTION]
     misplaced = [key for key in pod.labels if key in SELECTION and key not in pod.annotations]
-    if not (chosen or misplaced) or pod.live or stack.is_foreign(pod) or not stack.wants_device(pod):
+    if pod.live or stack.is_foreign(pod) or not stack.wants_device(pod):
         return
     for key in chosen:
         value, judge = pod.annotations[key], _JUDGES.get(key)

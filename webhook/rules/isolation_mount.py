@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from posixpath import normpath
 
 from webhook.isolation import limited
@@ -16,9 +15,6 @@ _ENDS = {
     _FOLDER: "it covers HAMi's library and the file that its usage is counted in",
     "/tmp/vgpulock": "it covers the lock by which HAMi's library counts memory",  # noqa: S108 - HAMi's path
 }
-_PARTS = ("vgpu", "ld.so.preload", "overrideEnv")
-"""One of them is in every path that matters."""
-
 _ERRORS = frozenset({"/etc/ld.so.preload", "/overrideEnv"})
 
 
@@ -36,14 +32,13 @@ def isolation_mount(pod: Pod, stack: Stack) -> Iterator[Finding]:
     A volume above these paths (/usr/local, /etc, /tmp) is no harm, HAMi's mounts go on top. With gpuHookPath changed in
     the chart, the folder is another, of which nothing is known here. Containers without a card are left alone.
     """
-    for container in limited(pod, stack):
-        for mount in container.mounts:
-            covered = _covered(mount.target)
-            if not covered:
-                continue
-            place = Place(pod.ref, (*mount.path, "mountPath"))
+    # Few Pods have such a mount at all, and whether a container is limited costs more to tell.
+    found = [(each, mount, covered) for each in pod.containers for mount in each.mounts if (covered := _covered(mount))]
+    held = limited(pod, stack) if found else ()
+    for container, mount, covered in found:
+        if container in held:
             yield Finding(
-                place,
+                Place(pod.ref, (*mount.path, "mountPath")),
                 f"container {container.name} of {pod} mounts {_what(mount)} at {mount.target}: {_ENDS[covered]}",
                 fix="mount it at another path",
                 severity=None if covered in _ERRORS else Severity.WARNING,
@@ -52,9 +47,9 @@ def isolation_mount(pod: Pod, stack: Stack) -> Iterator[Finding]:
             )
 
 
-@lru_cache(maxsize=1024)
-def _covered(target: str) -> str:
-    if not any(part in target for part in _PARTS) or not target.startswith("/"):
+def _covered(mount: Mount) -> str:
+    target = mount.target
+    if not ("vgpu" in target or "ld.so.preload" in target or "overrideEnv" in target) or target[0] != "/":
         return ""
     path = normpath(target)
     if path in _ENDS:

@@ -23,7 +23,7 @@ def scheduler_owned_annotation(pod: Pod, stack: Stack) -> Iterator[Finding]:
     of objects that a controller made: what stands there is that one's to mend, and a Pod that is moved as a whole
     carries what a scheduler wrote.
     """
-    if pod.live or pod.finished or pod.owner:
+    if not (pod.annotations or VGPU_NODE in pod.labels) or pod.live or pod.finished or pod.owner:
         return
     places = [pod.annotation(key) for key in sorted(pod.annotations, key=_harm) if is_owned(key)]
     if VGPU_NODE in pod.labels:
