@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from webhook.installation.texts import items_of, text_at
 from webhook.model import Access, Grant, Object, Permission, Process, Ref, SchedulerConfig, dig
 
 RBAC = "rbac.authorization.k8s.io"
@@ -46,10 +47,10 @@ def _grants(rbac: list[Object], default_namespace: str) -> Iterator[Grant]:
     for binding in rbac:
         if binding.ref.kind not in {"ClusterRoleBinding", "RoleBinding"}:
             continue
-        kind, name = _text(binding.body, "roleRef", "kind"), _text(binding.body, "roleRef", "name")
+        kind, name = text_at(binding.body, "roleRef", "kind"), text_at(binding.body, "roleRef", "name")
         namespace = binding.ref.namespace or default_namespace if binding.ref.kind == "RoleBinding" else ""
         role = roles.get((kind, namespace if kind == "Role" else "", name))
-        subjects = tuple(each for each in _list(binding.body.get("subjects")) if isinstance(each, Mapping))
+        subjects = tuple(each for each in items_of(binding.body.get("subjects")) if isinstance(each, Mapping))
         permissions, known = _permissions(kind, name, role, rbac)
         yield Grant(binding.ref, namespace, kind, name, role.ref if role else None, permissions, known, subjects)
 
@@ -68,7 +69,7 @@ def _permissions(kind: str, name: str, role: Object | None, rbac: list[Object]) 
 def _rules(role: Object, rbac: list[Object]) -> Iterator[Permission]:
     """A role's own rules, and those of the ClusterRoles that it aggregates: what an aggregating role lists itself is
     overwritten (kubernetes pkg/controller/clusterroleaggregation)."""
-    selectors = _list(dig(role.body, "aggregationRule", "clusterRoleSelectors"))
+    selectors = items_of(dig(role.body, "aggregationRule", "clusterRoleSelectors"))
     if not selectors:
         yield from _own_rules(role)
         return
@@ -80,7 +81,7 @@ def _rules(role: Object, rbac: list[Object]) -> Iterator[Permission]:
 
 
 def _own_rules(role: Object) -> Iterator[Permission]:
-    for index, item in enumerate(_list(role.body.get("rules"))):
+    for index, item in enumerate(items_of(role.body.get("rules"))):
         fields = (_texts(dig(item, key)) for key in ("apiGroups", "resources", "verbs", "resourceNames"))
         groups, resources, verbs, names = fields
         if resources and verbs:
@@ -92,12 +93,12 @@ def _selects(selector: object, labels: Mapping[str, object]) -> bool:
     wanted = dig(selector, "matchLabels")
     if isinstance(wanted, Mapping) and any(labels.get(key) != value for key, value in wanted.items()):
         return False
-    return all(_meets(each, labels) for each in _list(dig(selector, "matchExpressions")))
+    return all(_meets(each, labels) for each in items_of(dig(selector, "matchExpressions")))
 
 
 def _meets(expression: object, labels: Mapping[str, object]) -> bool:
-    key, operator = _text(expression, "key"), _text(expression, "operator")
-    values = _list(dig(expression, "values"))
+    key, operator = text_at(expression, "key"), text_at(expression, "operator")
+    values = items_of(dig(expression, "values"))
     held = labels.get(key)
     return {
         "In": held in values and key in labels,
@@ -111,11 +112,11 @@ def _names(grant: Grant, namespace: str, name: str) -> bool:
     """Whether a binding's subjects name the ServiceAccount, as itself, as a user, or by a group that it is in."""
     groups = {"system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"}
     for subject in grant.subjects:
-        kind, called = _text(subject, "kind"), _text(subject, "name")
+        kind, called = text_at(subject, "kind"), text_at(subject, "name")
         if (
             kind == "ServiceAccount"
             and called == name
-            and (_text(subject, "namespace") or grant.namespace) == namespace
+            and (text_at(subject, "namespace") or grant.namespace) == namespace
         ):
             return True
         if kind == "User" and called == f"system:serviceaccount:{namespace}:{name}":
@@ -125,14 +126,5 @@ def _names(grant: Grant, namespace: str, name: str) -> bool:
     return False
 
 
-def _text(body: object, *steps: str | int) -> str:
-    found = dig(body, *steps)
-    return found if isinstance(found, str) else ""
-
-
 def _texts(value: object) -> tuple[str, ...]:
-    return tuple(item for item in _list(value) if isinstance(item, str))
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
+    return tuple(item for item in items_of(value) if isinstance(item, str))

@@ -89,6 +89,11 @@ def version_of_chart(release: Release, stack: Stack) -> tuple[int, ...] | None:
     return release.chart.value if release.chart else version_of_hami(release, stack)
 
 
+def version_text(version: tuple[int, ...]) -> str:
+    """A version as people write it: `2.10.0`."""
+    return ".".join(map(str, version))
+
+
 def client_limit(flags: Flags) -> float | None:
     """Requests per second that the extender allows itself; None where nobody knows."""
     flag = flags.last("kube-qps")

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from webhook.errors import Unreadable
 from webhook.manifest import Chunk, Templated, read
-from webhook.model import Object, Path
+from webhook.model import Object, Path, dig
 
 
 class Unread(Exception):  # noqa: N818 - says what the text is
@@ -33,3 +33,14 @@ def texts_of(config_map: Object) -> Iterator[tuple[Path, str]]:
     for key, text in data.items() if isinstance(data, Mapping) else ():
         if isinstance(text, str):
             yield ("data", key), text
+
+
+def text_at(body: object, *steps: str | int) -> str:
+    """The text at a path, empty where there is none or it is no text."""
+    found = dig(body, *steps)
+    return found if isinstance(found, str) else ""
+
+
+def items_of(value: object) -> list[object]:
+    """A list's items; none of what is no list."""
+    return value if isinstance(value, list) else []

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from webhook.installation.processes import version_of
-from webhook.installation.texts import Unread, mapping_in
+from webhook.installation.texts import Unread, items_of, mapping_in, text_at
 from webhook.kinds import looks_like_values
 from webhook.manifest.scalars import plain
 from webhook.model import Fact, Layer, Malformed, Object, Path, Place, Values, dig
@@ -39,14 +39,14 @@ def given(objects: Iterable[Object]) -> Iterator[Given | Malformed]:
 def _flux(release: Object) -> Iterator[Given]:
     """A HelmRelease of Flux (helm.toolkit.fluxcd.io, fluxcd.io/flux/components/helm/helmreleases)."""
     spec = release.body.get("spec")
-    chart = _text(spec, "chart", "spec", "chart").rstrip("/").rpartition("/")[2]
+    chart = text_at(spec, "chart", "spec", "chart").rstrip("/").rpartition("/")[2]
     values = dig(spec, "values")
     body = values if isinstance(values, Mapping) else {}
     if chart != CHART and not (not chart and looks_like_values(body)):
         return
-    namespace = _text(spec, "targetNamespace") or release.ref.namespace
-    prefix = _text(spec, "targetNamespace")
-    name = _text(spec, "releaseName") or (f"{prefix}-{release.ref.name}" if prefix else release.ref.name)
+    namespace = text_at(spec, "targetNamespace") or release.ref.namespace
+    prefix = text_at(spec, "targetNamespace")
+    name = text_at(spec, "releaseName") or (f"{prefix}-{release.ref.name}" if prefix else release.ref.name)
     layer = Layer(body, ("spec", "values") if values is not None else ("spec",))
     known = Values(release.ref, (layer,), partial=bool(dig(spec, "valuesFrom")))
     yield Given(known, name, namespace, _chart(release, ("spec", "chart", "spec", "version")))
@@ -55,7 +55,7 @@ def _flux(release: Object) -> Iterator[Given]:
 def _rancher(chart: Object) -> Iterator[Given | Malformed]:
     """A HelmChart of k3s and RKE2 (docs.k3s.io/helm): what `set` says goes before the text in `valuesContent`."""
     spec = chart.body.get("spec")
-    name = _text(spec, "chart").removesuffix(".tgz").rstrip("/").rpartition("/")[2]
+    name = text_at(spec, "chart").removesuffix(".tgz").rstrip("/").rpartition("/")[2]
     if name != CHART and not name.startswith(f"{CHART}-2"):
         return
     try:
@@ -67,7 +67,7 @@ def _rancher(chart: Object) -> Iterator[Given | Malformed]:
     yield Given(
         Values(chart.ref, layers or (Layer({}, ("spec",)),), partial=bool(dig(spec, "valuesSecrets"))),
         chart.ref.name,
-        _text(spec, "targetNamespace") or chart.ref.namespace,
+        text_at(spec, "targetNamespace") or chart.ref.namespace,
         _chart(chart, ("spec", "version")),
     )
 
@@ -90,9 +90,9 @@ def _argo(application: Object) -> Iterator[Given | Malformed]:
     spec = application.body.get("spec")
     sources: list[tuple[Path, object]] = [(("spec", "source"), dig(spec, "source"))]
     several = dig(spec, "sources")
-    sources.extend((("spec", "sources", index), each) for index, each in enumerate(_list(several)))
+    sources.extend((("spec", "sources", index), each) for index, each in enumerate(items_of(several)))
     for path, source in sources:
-        chart = _text(source, "chart") or _text(source, "path").rstrip("/").rpartition("/")[2]
+        chart = text_at(source, "chart") or text_at(source, "path").rstrip("/").rpartition("/")[2]
         if chart.rpartition("/")[2] != CHART:
             continue
         try:
@@ -101,13 +101,15 @@ def _argo(application: Object) -> Iterator[Given | Malformed]:
             place = Place(application.ref, (*path, "helm", "values"))
             yield Malformed(place, f"{application.ref} holds no YAML under helm.values: {unread}", "mend the values")
             continue
-        partial = bool(_list(dig(source, "helm", "valueFiles"))) or bool(_list(dig(source, "helm", "fileParameters")))
-        name = _text(source, "helm", "releaseName") or application.ref.name
+        partial = bool(items_of(dig(source, "helm", "valueFiles"))) or bool(
+            items_of(dig(source, "helm", "fileParameters"))
+        )
+        name = text_at(source, "helm", "releaseName") or application.ref.name
         version = _chart(application, (*path, "targetRevision"))
         yield Given(
             Values(application.ref, layers or (Layer({}, path),), partial=partial),
             name,
-            _text(spec, "destination", "namespace"),
+            text_at(spec, "destination", "namespace"),
             version,
         )
 
@@ -115,7 +117,7 @@ def _argo(application: Object) -> Iterator[Given | Malformed]:
 def _argo_layers(source: object, path: Path) -> Iterator[Layer]:
     """What wins comes first: parameters, then valuesObject, then values (argo-cd docs/user-guide/helm.md)."""
     helm: Path = (*path, "helm")
-    parameters = _list(dig(source, "helm", "parameters"))
+    parameters = items_of(dig(source, "helm", "parameters"))
     if parameters:
         yield _parameters(parameters, (*helm, "parameters"))
     values = dig(source, "helm", "valuesObject")
@@ -134,7 +136,7 @@ def _parameters(entries: list[object], path: Path) -> Layer:
     body: dict[str, object] = {}
     places: dict[Path, Path] = {}
     for index, entry in enumerate(entries):
-        name, value = _text(entry, "name"), dig(entry, "value")
+        name, value = text_at(entry, "name"), dig(entry, "value")
         if not name or "[" in name:
             continue
         keys = _keys(name)
@@ -173,12 +175,3 @@ def _chart(holder: Object, path: Path) -> Fact[tuple[int, ...]] | None:
         return None
     version = version_of(text)
     return Fact(version, Place(holder.ref, path), "the chart's version") if version else None
-
-
-def _text(body: object, *steps: str | int) -> str:
-    found = dig(body, *steps)
-    return found if isinstance(found, str) else ""
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from webhook.installation.flags import version_of_chart
+from webhook.installation.flags import version_of_chart, version_text
 from webhook.model import Path, Release, Values
 from webhook.rule import Finding, Severity, rule
 from webhook.stack import Stack, Version
@@ -173,7 +173,7 @@ def _tag(values: Values, key: str) -> Iterator[Finding]:
 def _image(values: Values, key: str, version: Version) -> Iterator[Finding]:
     path = key.split(".")
     found = values.get(*path)
-    said = ".".join(map(str, version))
+    said = version_text(version)
     if isinstance(found, Mapping) and found and version < _MAPPINGS:
         yield Finding(
             values.place(*path, at="key"),

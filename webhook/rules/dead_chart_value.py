@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from webhook.installation.chartimages import IMAGES
 from webhook.installation.chartkeys import NEWEST, is_free, keys, meant
-from webhook.installation.flags import version_of_chart
+from webhook.installation.flags import version_of_chart, version_text
 from webhook.model import Path, Release, Values
 from webhook.rule import Finding, Severity, rule
 from webhook.stack import Stack, Version
@@ -107,8 +107,8 @@ def _first_dead(path: Path, version: Version | None) -> _Dead | None:
         if ".image" in key and version is not None and version < _MAPPINGS:
             return None  # an image's mapping under a chart that wants text: chart-value-type says it
         if version is not None and len(version) > 2 and version < first:  # noqa: PLR2004 - 2.8 may be 2.8.3
-            reason = f"came with chart {_said(first)}, and this is {_said(version)}: nothing reads it"
-            return _Dead(key, reason, f"remove it, or use chart {_said(first)} or later")
+            reason = f"came with chart {version_text(first)}, and this is {version_text(version)}: nothing reads it"
+            return _Dead(key, reason, f"remove it, or use chart {version_text(first)} or later")
     return None
 
 
@@ -118,14 +118,14 @@ def _unknown(key: str, version: Version | None, *, beside: bool) -> _Dead | None
         reason = f"is no key of the chart: nothing reads it; did you mean {' or '.join(close)}?"
         return _Dead(key, reason, f"write {close[0]}")
     if beside and version is not None and version <= NEWEST:
-        return _Dead(key, f"is no key of chart {_said(version)}: nothing reads it", "remove it")
+        return _Dead(key, f"is no key of chart {version_text(version)}: nothing reads it", "remove it")
     return None
 
 
 def _moved(key: str, last: Version, *, sure: bool) -> _Dead:
     instead = _INSTEAD.get(key)
     cure = f"write {instead}" if instead else "remove it"
-    return _Dead(key, f"is read by charts up to {_said(last)} only, later ones ignore it", cure, sure)
+    return _Dead(key, f"is read by charts up to {version_text(last)} only, later ones ignore it", cure, sure)
 
 
 def _finding(values: Values, key: str, reason: str, cure: str) -> Finding:
@@ -150,7 +150,7 @@ def _without_effect(values: Values, version: Version | None, stack: Stack) -> It
             "set nvidia.disableCoreLimit: true in the device configuration",
         )
     if _is_true(values.get("scheduler", "overwriteEnv")) and (version is None or version < _OVERWRITES):
-        which = f"chart {_said(version)}" if version else "charts up to 2.8.3 (2.9.0 and later heed it)"
+        which = f"chart {version_text(version)}" if version else "charts up to 2.8.3 (2.9.0 and later heed it)"
         yield _finding(
             values,
             "scheduler.overwriteEnv",
@@ -184,7 +184,3 @@ def _registries(values: Values) -> Iterator[Finding]:
 
 def _is_true(value: object) -> bool:
     return str(value).lower() == "true"
-
-
-def _said(version: Version) -> str:
-    return ".".join(map(str, version))

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from webhook.installation.durations import lacks_unit, seconds
-from webhook.installation.flags import Flag, extender_flags, runs_coscheduling, version_of_hami
+from webhook.installation.flags import Flag, extender_flags, runs_coscheduling, version_of_hami, version_text
 from webhook.model import Release
 from webhook.rule import Finding, Severity, rule
 from webhook.stack import Stack, Version
@@ -62,11 +62,12 @@ def node_lock_flags(release: Release, stack: Stack) -> Iterator[Finding]:
 
 
 def _newer(flag: Flag, since: Version, version: Version) -> Finding:
+    first = version_text(since)
     return Finding(
         flag.place,
-        f"HAMi {_said(version)} does not know --{flag.name}, which came with {_said(since)}: the extender ends with "
+        f"HAMi {version_text(version)} does not know --{flag.name}, which came with {first}: the extender ends with "
         "`unknown flag`, and HAMi's webhook with it",
-        fix=f"remove --{flag.name}, or use HAMi {_said(since)} or later",
+        fix=f"remove --{flag.name}, or use HAMi {first} or later",
     )
 
 
@@ -77,7 +78,7 @@ def _gone(flag: Flag, version: Version | None) -> Iterator[Finding]:
     ends = "the extender ends with `unknown flag`"
     yield Finding(
         flag.place,
-        f"HAMi {_said(version)} has no --{flag.name}: {ends}"  # type: ignore[arg-type]
+        f"HAMi {version_text(version)} has no --{flag.name}: {ends}"  # type: ignore[arg-type]
         if known
         else f"HAMi up to 2.9 takes --{flag.name} and does nothing with it, 2.10 does not know it: {ends}",
         fix=f"remove --{flag.name}; the defaults stand in the device configuration (defaultMemory, defaultCores)",
@@ -110,7 +111,3 @@ def _duration(flag: Flag, name: str, release: Release) -> Iterator[Finding]:
             fix=f"write --{flag.name}={_DURATIONS[name]}, or remove the flag",
             severity=Severity.WARNING if gangs else Severity.INFO,
         )
-
-
-def _said(version: Version) -> str:
-    return ".".join(map(str, version))

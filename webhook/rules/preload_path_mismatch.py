@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.installation.flags import version_of_hami
+from webhook.installation.flags import version_of_hami, version_text
 from webhook.model import Place, Process, Release, Values
 from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Stack, Version
@@ -90,7 +90,7 @@ def _rendered(plugin: Process, version: Version | None) -> Iterator[Finding]:
 def _constant(place: Place, hook: str, version: Version | None) -> Iterator[Finding]:
     if version is not None and version >= _WRITTEN:
         return
-    who = f"HAMi {'.'.join(map(str, version))}" if version else "HAMi up to 2.9 (not 2.10)"
+    who = f"HAMi {version_text(version)}" if version else "HAMi up to 2.9 (not 2.10)"
     yield Finding(
         place,
         f"the hook path is {hook}, but {who} preloads /usr/local/vgpu/libvgpu.so whatever it is: containers run "
