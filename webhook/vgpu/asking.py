@@ -16,18 +16,15 @@ Half: TypeAlias = Literal["limits", "requests"]
 class Ask(NamedTuple):
     """One resource of a container. `value` is as written in the half that counts; null there is 0, as for Kubernetes.
 
-    `unequal`: the request beside the limit is another number, which the API server refuses.
+    `number` is that value exactly; None for what is none, a template's placeholder for instance. `unequal`: the request
+    beside the limit is another number, which the API server refuses.
     """
 
     name: str
     half: Half
     value: object
+    number: Number | None
     unequal: bool = False
-
-    @property
-    def number(self) -> Number | None:
-        """The exact number; None for what is none, a template's placeholder for instance."""
-        return 0 if self.value is None else quantity(self.value)
 
     @property
     def int64(self) -> int | None:
@@ -118,17 +115,22 @@ def _asks(container: Container, stack: Stack) -> Iterator[tuple[Meaning, Ask]]:
     for name, value in limits.items():
         meaning = stack.meanings.get(name)
         if meaning is not None:
-            yield meaning, Ask(name, "limits", value, name in requests and _differ(value, requests[name]))
+            number = _number(value)
+            yield meaning, Ask(name, "limits", value, number, name in requests and _differ(value, requests[name]))
     for name, value in requests.items():
         meaning = stack.meanings.get(name)
         if meaning is not None and name not in limits:
-            yield meaning, Ask(name, "requests", value)
+            yield meaning, Ask(name, "requests", value, _number(value))
+
+
+def _number(value: object) -> Number | None:
+    return 0 if value is None else quantity(value)
 
 
 def _differ(limit: object, request: object) -> bool:
     if limit == request:
         return False
-    numbers = [0 if value is None else quantity(value) for value in (limit, request)]
+    numbers = [_number(value) for value in (limit, request)]
     return None not in numbers and numbers[0] != numbers[1]
 
 
