@@ -60,7 +60,11 @@ def gpu_env(container: Container) -> tuple[Env, ...]:
 @recalled
 def sets_gpu_env(pod: Pod, _stack: Stack) -> bool:
     """Whether any container has an entry that could concern a GPU."""
-    return any(entry.name.startswith(_ABOUT_GPUS) for container in pod.containers for entry in container.env)
+    for container in pod.containers:
+        for entry in container.env:
+            if entry.name.startswith(_ABOUT_GPUS):
+                return True
+    return False
 
 
 def parse_bool(text: str) -> bool | None:
