@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import jsonpatch
 import pytest
 from asked import Object, answer, pod, podgroup, request
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +19,7 @@ from webhook.isolation import INJECTED
 from webhook.registration import MUTATE, Options, configurations
 from webhook.repair import repairs, unadvertised
 from webhook.review import Answer, Operation, VgpuEnv
+from webhook.serve_command import registration
 from webhook.stack import Names, Stack
 
 STACK = Stack()
@@ -155,3 +158,22 @@ def test_podgroups_are_registered_with_the_policy_alone() -> None:
         ["podgroups"],
         ["CREATE"],
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "policy", "repairs"),
+    [
+        ((), "{}", False),
+        (("--strip-min-resources",), "{}", True),
+        ((), "inject: {stripMinResources: true}", True),
+        (("--keep-min-resources",), "inject: {stripMinResources: true}", False),
+    ],
+)
+def test_the_command_prints_the_entry_where_policy_or_option_say_so(
+    tmp_path: Path, options: tuple[str, ...], policy: str, *, repairs: bool
+) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text(policy, encoding="utf-8")
+    done = CliRunner().invoke(registration, ["--config", str(file), *options], standalone_mode=False)
+    assert done.return_value == 0
+    assert ("repair.gangcheck.io" in done.stdout) is repairs
