@@ -21,14 +21,13 @@ from webhook import lint
 from webhook.admission import decode, encode, judge, mutate
 from webhook.config import Config, read_stack
 from webhook.kinds import templates
-from webhook.model import Gang, Malformed, Pod, RepeatedKey, StrangeKind, Suppression, WrongScalar
+from webhook.model import Pod, PodGroup, Workload
 from webhook.parse import parse
 from webhook.review import Answer, Enforcement, Known, Request, VgpuEnv
 from webhook.rule import Severity
 from webhook.stack import Stack
 
 FIXTURES = Path(__file__).parent / "rules"
-READING = {Malformed, WrongScalar, RepeatedKey, StrangeKind, Suppression}
 AUDIT_KEY = re.compile(r"[a-z]{1,63}")
 WORKLOADS = (
     deployment("g1"),
@@ -167,8 +166,9 @@ def arrivals(path: Path, stack: Stack) -> Iterator[Object]:
 
 
 def told_by_linter(body: Object, stack: Stack) -> set[str]:
-    """The rules that find an error in the object alone; those of gangs need others, those of reading its text."""
-    alone = tuple(rule for rule in RULES if {Gang} != set(rule.subjects) and not READING.issuperset(rule.subjects))
+    """The rules that find an error in the object alone; those of gangs and of an installation need others, those of
+    reading its text."""
+    alone = tuple(rule for rule in RULES if not {Pod, PodGroup, Workload}.isdisjoint(rule.subjects))
     result = lint.lint([("x.json", [json.dumps(body, default=str).encode()])], Config(stack=stack), rules=alone)
     assert not result.unreadable
     return {item.finding.rule for item in result.findings if item.severity is Severity.ERROR}
