@@ -11,7 +11,6 @@ The classes here are gunicorn's way to be extended; they build on the inside of 
 from __future__ import annotations
 
 import errno
-import gc
 import re
 import selectors
 import socket
@@ -46,9 +45,6 @@ MOST_HELD = 64 * 1024 * 1024
 """Bytes of requests that are not whole yet, over all connections. Above it the largest is cut."""
 
 SWEEP = 0.25
-
-COLLECT_AFTER = 20_000
-"""Objects more than before, some dozens of reviews, after which Python looks for circles among them."""
 
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]{1,12})[ \t]*\r\n", re.IGNORECASE)
 _NOT_AWAITED = re.compile(rb"\r\n(?:transfer-encoding|expect):", re.IGNORECASE)
@@ -153,11 +149,6 @@ class Worker(ThreadWorker):
 
     def load_wsgi(self) -> None:
         self.wsgi = self.app.open(self)
-        # What is there now stays, and a review leaves no circles behind: looking for them after every 700 objects,
-        # about one review, is a tenth of its cost.
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(COLLECT_AFTER, 20, 20)
 
     def in_flight(self) -> int:
         """Requests that are being answered or wait for a thread."""
