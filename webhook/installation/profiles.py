@@ -25,6 +25,20 @@ POINTS = ("queueSort", "preFilter", "postFilter", "reserve", "permit")
 
 MULTI_POINT = "multiPoint"
 
+SIBLINGS = frozenset(
+    {"CapacityScheduling", "CrossNodePreemption", "LoadVariationRiskBalancing", "LowRiskOverCommitment", "NodeMetadata"}
+    | {"NetworkOverhead", "NodeResourceTopologyMatch", "NodeResourcesAllocatable", "Peaks", "PodState", "QOSSort"}
+    | {"PreemptionToleration", "SySched", "TargetLoadPacking", "TopologicalSort"}
+)
+"""The plugins that scheduler-plugins has beside Coscheduling (v0.34.7 cmd/scheduler/main.go, and those it left out)."""
+
+_KOORDINATOR = frozenset(
+    {"BatchResourceFit", "DefaultPreBind", "DeviceShare", "ElasticQuota", "LoadAwareScheduling", "NodeNUMAResource"}
+    | {"Reservation", "ReservationNodeInfo"}
+)
+"""Plugins of Koordinator's scheduler alone, whose Coscheduling is another one: it has other arguments and reads the
+PodGroups of scheduling.sigs.k8s.io (koordinator cmd/koord-scheduler/main.go, pkg/scheduler/plugins/coscheduling)."""
+
 
 class Plugin(NamedTuple):
     """A plugin that stands at a point of a profile. `path` is its entry in the profile, empty for a default."""
@@ -54,7 +68,9 @@ def queue_sorts(profile: Mapping[str, object]) -> list[Plugin]:
 
 
 def coscheduling_points(profile: Mapping[str, object]) -> tuple[str, ...]:
-    """The points at which Coscheduling acts, in the order of a scheduling cycle."""
+    """The points at which Coscheduling acts, in the order of a scheduling cycle. Koordinator's is another one."""
+    if names_any(profile, _KOORDINATOR):
+        return ()
     many = [each for each in _listed(profile, MULTI_POINT, "enabled") if each.name == COSCHEDULING]
     return tuple(
         point for point in POINTS if any(each.name == COSCHEDULING for each in _standing(profile, point, many))
@@ -81,10 +97,21 @@ def arguments(config: SchedulerConfig) -> Iterator[Arguments]:
 def arguments_in(index: int, profile: Mapping[str, object], plugin: str = COSCHEDULING) -> Iterator[Arguments]:
     """A plugin's arguments in one profile, which is that of this index."""
     entries = profile.get("pluginConfig")
+    if names_any(profile, _KOORDINATOR):
+        return
     for at, entry in enumerate(entries if isinstance(entries, list) else ()):
         args = dig(entry, "args")
         if dig(entry, "name") == plugin and isinstance(args, Mapping):
             yield Arguments(args, ("profiles", index, "pluginConfig", at))
+
+
+def names_any(profile: Mapping[str, object], names: frozenset[str]) -> bool:
+    """Whether a profile enables one of these plugins at any point, or has arguments for one."""
+    plugins, config = profile.get("plugins"), profile.get("pluginConfig")
+    points = plugins if isinstance(plugins, Mapping) else {}
+    enabled = (dig(given, "enabled") for given in points.values())
+    entries = (entry for found in (config, *enabled) for entry in (found if isinstance(found, list) else ()))
+    return any(dig(entry, "name") in names for entry in entries)
 
 
 def _standing(profile: Mapping[str, object], point: str, many: list[Plugin]) -> list[Plugin]:

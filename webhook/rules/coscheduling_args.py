@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from webhook.installation.processes import scheduler_minor
 from webhook.installation.profiles import Arguments, arguments
+from webhook.installation.releases import serves_hami
 from webhook.model import Place, SchedulerConfig
 from webhook.rule import Edit, Finding, Severity, rule
 from webhook.stack import Stack
@@ -39,7 +40,10 @@ def coscheduling_args(config: SchedulerConfig, stack: Stack) -> Iterator[Finding
     v1 has permitWaitingTimeSeconds, podGroupBackoffSeconds (from scheduler-plugins 0.26) and podGroupRejectPercentage
     (from 0.34). deniedPGExpirationTimeSeconds and kubeConfigPath are of v1beta1 and v1beta2. The API's versions went
     away with v1beta1 in 1.23, v1beta2 in 1.28, v1beta3 in 1.29. Where the scheduler's version is not known, an old
-    API version is a warning.
+    API version is a warning: the image beside the configuration tells it, the stack's declaration, and for HAMi's
+    scheduler the image of the input's only release; another scheduler's image tells nothing.
+
+    Silent on the arguments of Koordinator's Coscheduling, which is another plugin.
     """
     minor = _minor(config, stack)
     version = config.api_version.rpartition("/")[2]
@@ -54,8 +58,11 @@ def coscheduling_args(config: SchedulerConfig, stack: Stack) -> Iterator[Finding
 
 def _minor(config: SchedulerConfig, stack: Stack) -> int | None:
     known = scheduler_minor(config.process) if config.process else None
-    declared = stack.coscheduling
-    return known if known is not None else declared[1] if declared and len(declared) > 1 else None
+    if known is not None:
+        return known
+    # A version that another scheduler of the input shows is HAMi's scheduler's, or somebody's.
+    shown = stack.coscheduling if "coscheduling" in stack.declared or serves_hami(config) else None
+    return shown[1] if shown and len(shown) > 1 else None
 
 
 def _old_version(config: SchedulerConfig, version: str, minor: int | None) -> Iterator[Finding]:

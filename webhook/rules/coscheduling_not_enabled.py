@@ -6,11 +6,14 @@ from webhook.installation.processes import brings_coscheduling
 from webhook.installation.profiles import (
     COSCHEDULING,
     POINTS,
+    SIBLINGS,
     arguments,
     coscheduling_entry,
     coscheduling_points,
     name_of,
+    names_any,
 )
+from webhook.installation.releases import serves_hami
 from webhook.model import SchedulerConfig
 from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Stack
@@ -41,8 +44,10 @@ def coscheduling_not_enabled(config: SchedulerConfig, stack: Stack) -> Iterator[
     wait for time-outs where they could be told at once (info; scheduler-plugins v0.34.7
     pkg/coscheduling/coscheduling.go). It need not sort the queue: a gang of three was placed without (seen).
 
-    What is said rests on what is there: an image of scheduler-plugins, or arguments for Coscheduling. A stock
-    kube-scheduler without Coscheduling is an installation without gangs, and nothing is wrong with it.
+    What is said rests on what is there: arguments for Coscheduling, or an image of scheduler-plugins under HAMi's
+    scheduler (a warning under another one, where nothing else tells what the image is for). A
+    stock kube-scheduler without Coscheduling is an installation without gangs, and nothing is wrong with it; nor is it
+    with scheduler-plugins where another of its plugins is enabled, for which the image may have been taken.
     """
     profiles = [(index, profile, coscheduling_points(profile)) for index, profile in config.profiles]
     if any(points for _, _, points in profiles):
@@ -56,15 +61,21 @@ def coscheduling_not_enabled(config: SchedulerConfig, stack: Stack) -> Iterator[
             f"{COSCHEDULING} has arguments here, but no profile enables it: gangs are placed one by one, silently",
             fix=_fix(),
         )
-    elif config.profiles and config.process and brings_coscheduling(config.process.container.image):
+    elif config.process and brings_coscheduling(config.process.container.image) and _for_gangs(config):
         index, profile = config.profiles[0]
         yield Finding(
             config.place("profiles", index),
             f"{config.process.container.image} brings {COSCHEDULING}, but profile {name_of(profile)} does not enable "
             "it: gangs are placed one by one, silently",
             fix=f"{_fix()}; a `helm upgrade` of HAMi's chart takes it out again",
+            severity=None if serves_hami(config) or name_of(profile) == stack.hami_scheduler else Severity.WARNING,
             related=(Related(config.process.place("image"), "this image is made for gangs"),),
         )
+
+
+def _for_gangs(config: SchedulerConfig) -> bool:
+    """Whether nothing but gangs explains the image: no other plugin of it is enabled."""
+    return bool(config.profiles) and not any(names_any(profile, SIBLINGS) for _, profile in config.profiles)
 
 
 def _fix() -> str:

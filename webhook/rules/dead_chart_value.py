@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from webhook.installation.chartimages import IMAGES
-from webhook.installation.chartkeys import NEWEST, is_free, keys, meant
+from webhook.installation.chartkeys import NEWEST, OLDEST, is_free, keys, meant
 from webhook.installation.flags import version_of_chart, version_text
 from webhook.model import Path, Release, Values
 from webhook.rule import Finding, Severity, rule
@@ -63,13 +63,16 @@ def dead_chart_value(release: Release, stack: Stack) -> Iterator[Finding]:
     2.8.0; the `dra` sub-chart left with 2.10.0 (charts/hami/values.yaml and templates at each tag).
 
     A key that is newer than the chart is told only where the chart's version is known. A key that no chart has is told
-    where it is a slip of the pen away from one, or where the chart's version is known. Silent on values that repeat
-    the default, on what the chart hands on as it is (labels, selectors, resources), and on `global`.
+    where it is a slip of the pen away from one, or where the chart's version is known. Silent on charts before 2.5.0,
+    on keys that a chart newer than 2.10.0 may have brought, on values that repeat the default, on what the chart hands
+    on as it is (labels, selectors, resources), and on `global`.
     """
     values = release.values
     if values is None:
         return
     version = version_of_chart(release, stack)
+    if version is not None and version < OLDEST:
+        return  # nobody has read those charts for the table
     yield from _without_effect(values, version, stack)
     told: set[str] = set()
     for path, _ in values.leaves():
@@ -113,11 +116,13 @@ def _first_dead(path: Path, version: Version | None) -> _Dead | None:
 
 
 def _unknown(key: str, version: Version | None, *, beside: bool) -> _Dead | None:
+    if version is not None and version > NEWEST:
+        return None
     close = meant(key)
     if close:
         reason = f"is no key of the chart: nothing reads it; did you mean {' or '.join(close)}?"
         return _Dead(key, reason, f"write {close[0]}")
-    if beside and version is not None and version <= NEWEST:
+    if beside and version is not None:
         return _Dead(key, f"is no key of chart {version_text(version)}: nothing reads it", "remove it")
     return None
 
