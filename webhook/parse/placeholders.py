@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_PLACEHOLDER = re.compile(r"\{\{|\{%|\$|<%|\[\[|<[^<>]+>|__\w+__|@@?\w+@@?|%\w+%|\(\(")
+_PLACEHOLDER = re.compile(r"\{\{|\{%|\$|<%|\[\[|<[^<>]+>|__\w+__|@@?\w+@@?|%\w+%|\(\(|\{\w+\}")
 
 
 def templated(value: object) -> bool:

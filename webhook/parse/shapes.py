@@ -208,6 +208,8 @@ def faults(value: object, shape: Shape, path: Path = ()) -> Iterator[tuple[Path,
         return
     if value is not None and shape.sound(value):
         return
+    if isinstance(value, dict) and "$patch" in value:
+        return  # a directive of a strategic merge patch (apimachinery pkg/util/strategicpatch), not an object's part
     if shape.parts is None or type(value) not in shape.types:
         yield path, value, shape
         return
