@@ -182,6 +182,7 @@ class World:
         self.snapshots.append(copy.deepcopy(self.published.objects[kind]))
         older = [each for each in self.snapshots if each["kind"] == kind]
         self.published.put(kind, configuration(kind) if how == "emptied" else older[0])
+        self.note()
 
     def rotates(self) -> None:
         waiting = [each for each in self.published.ring() if each.key and each.replaced_since is None]
