@@ -88,7 +88,7 @@ def _metadata(draw: random.Random, shape: int, name: str, gang: int) -> str:
 
 
 def _spec(draw: random.Random, shape: int, gang: int) -> str:
-    text = "spec:\n  schedulerName: scheduler-plugins-scheduler\n"
+    text = "spec:\n  schedulerName: hami-scheduler\n"
     if shape % 2:
         text += f"  restartPolicy: {draw.choice(('Never', 'OnFailure'))}\n"
     if shape % 6 == 2:
