@@ -344,6 +344,11 @@ def test_an_unknown_text_shows_the_nearest(asked: str, near: str) -> None:
     assert near in [message.name for message in told.nearest]
 
 
+@pytest.mark.parametrize("asked", ["Error: ImagePullBackOff", "cudaErrorMemoryAllocation: out of memory"])
+def test_a_text_of_something_else_has_nothing_near(asked: str) -> None:
+    assert reply(asked, (*TABLE, *own(all_rules()))) == Reply(())
+
+
 @pytest.mark.parametrize("asked", ["the quick brown fox", "OOMKilled", "\U0001f600", "{}", "%s %d", "[-]", "(.*)+"])
 def test_nothing_is_near(asked: str) -> None:
     assert reply(asked, KNOWN) == Reply(())

@@ -134,7 +134,9 @@ def _nearest(text: Text, table: Sequence[Message]) -> tuple[Message, ...]:
     asked = [tokens(line) for line in text.flat.split("\n")[:_LINES_COMPARED]]
     known = [(message, words(pattern)) for message in table for pattern in message.patterns]
     often = Counter(word for _, said in known for word in said)
-    worth = {word: log(1 + len(known) / times) for word, times in often.items()}
+    # A word that no message has tells the most: near `Error: ImagePullBackOff` is not whatever says `error`.
+    unknown = dict.fromkeys(frozenset().union(*asked) - often.keys(), 1)
+    worth = {word: log(1 + len(known) / times) for word, times in (unknown | often).items()}
     scores: dict[Message, float] = {}
     for message, said in known:
         best = max((_likeness(line, said, worth) for line in asked), default=0.0)
@@ -148,4 +150,4 @@ def _likeness(line: frozenset[str], said: frozenset[str], worth: Mapping[str, fl
     shared = sum(worth[word] for word in line & said)
     if not shared:
         return 0.0
-    return 2 * shared / (sum(worth[word] for word in said) + sum(worth.get(word, 1.0) for word in line))
+    return 2 * shared / (sum(worth[word] for word in said) + sum(worth[word] for word in line))
