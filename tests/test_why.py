@@ -578,6 +578,12 @@ def test_command_unknown(run: Run) -> None:
     assert json.loads(out)["nearest"][0] == {"name": "podgroup-not-found", "message": "COUNT PodGroup not found"}
 
 
+def test_command_where_nothing_is_near_says_what_to_give(run: Run) -> None:
+    code, out, _ = run("Error: ImagePullBackOff")
+    assert code == 1
+    assert out.endswith("To ask for all of a Pod:\n  kubectl describe pod POD | gangcheck why\n")
+
+
 def test_command_nothing(run: Run) -> None:
     assert run(stdin=b"")[::2] == (3, "Error: nothing came in on stdin\n")
     assert run("")[::2] == (3, "Error: the message is empty\n")

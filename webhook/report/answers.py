@@ -101,9 +101,12 @@ def _wrapped(line: str, style: Style, first: str = "") -> list[str]:
 
 def _unknown(nearest: Sequence[Message], style: Style) -> Iterator[str]:
     yield "No message that gangcheck knows is in this text."
+    yield ""
     if nearest:
-        yield ""
         yield paint("The nearest that it knows:", _BOLD, on=style.color)
+    else:
+        yield from _wrapped("It knows what Coscheduling, HAMi and their neighbours say. To ask for all of a Pod:", style)
+        yield "  kubectl describe pod POD | gangcheck why"
     for message in nearest:
         yield from _wrapped(f"{message.name}: {shown(message.patterns[0])}", style, "  - ")
         yield from _wrapped(_first_sentence(message), style, "    ")
