@@ -155,6 +155,53 @@ REFUSED: Mapping[str, tuple[str, str, tuple[Profile, ...], Mapping[str, Any]]] =
         (profile(),),
         {"extenders": [{"urlPrefix": f"http://127.0.0.1:{port}", "bindVerb": "bind"} for port in (8, 9)]},
     ),
+    "text for a boolean": (
+        "scheduler-config-refused",
+        "cannot unmarshal string into Go struct field Extender.extenders.enableHTTPS of type bool",
+        (profile(),),
+        {"extenders": [{"urlPrefix": "http://127.0.0.1:9", "filterVerb": "filter", "enableHTTPS": "true"}]},
+    ),
+    "a number for text": (
+        "scheduler-config-refused",
+        "cannot unmarshal number into Go struct field KubeSchedulerProfile.profiles.schedulerName of type string",
+        (profile() | {"schedulerName": 7},),
+        {},
+    ),
+    "a list for a mapping": (
+        "scheduler-config-refused",
+        "cannot unmarshal array into Go struct field Plugins.profiles.plugins.permit",
+        (profile() | {"plugins": {**GANGS["plugins"], "permit": [COSCHEDULING]}},),
+        {},
+    ),
+    "an unknown field inside": (
+        "scheduler-config-refused",
+        r'unknown field "profiles\[0\].plugins.permit.disable"',
+        (profile() | {"plugins": {**GANGS["plugins"], "permit": {"disable": []}}},),
+        {},
+    ),
+    "metadata": ("scheduler-config-refused", 'unknown field "metadata"', (profile(),), {"metadata": {"name": "x"}}),
+    "Coscheduling at postBind": (
+        "scheduler-config-refused",
+        'plugin "Coscheduling" does not extend PostBindPlugin plugin',
+        (profile() | {"plugins": {**GANGS["plugins"], "postBind": {"enabled": [COSCHEDULING]}}},),
+        {},
+    ),
+    "twice at one point": (
+        "scheduler-config-refused",
+        'plugin "Coscheduling" already registered',
+        (profile() | {"plugins": {**GANGS["plugins"], "permit": {"enabled": [COSCHEDULING, COSCHEDULING]}}},),
+        {},
+    ),
+    "managed twice": (
+        "scheduler-config-refused",
+        "duplicate extender managed resource name",
+        (profile(),),
+        {
+            "extenders": [
+                {"urlPrefix": "http://127.0.0.1:9", "filterVerb": "filter", "managedResources": [{"name": "a.b/c"}] * 2}
+            ]
+        },
+    ),
 }
 
 

@@ -69,7 +69,7 @@ def queue_sorts(profile: Mapping[str, object]) -> list[Plugin]:
 
 def coscheduling_points(profile: Mapping[str, object]) -> tuple[str, ...]:
     """The points at which Coscheduling acts, in the order of a scheduling cycle. Koordinator's is another one."""
-    if names_any(profile, _KOORDINATOR):
+    if of_koordinator(profile):
         return ()
     many = [each for each in _listed(profile, MULTI_POINT, "enabled") if each.name == COSCHEDULING]
     return tuple(
@@ -97,12 +97,17 @@ def arguments(config: SchedulerConfig) -> Iterator[Arguments]:
 def arguments_in(index: int, profile: Mapping[str, object], plugin: str = COSCHEDULING) -> Iterator[Arguments]:
     """A plugin's arguments in one profile, which is that of this index."""
     entries = profile.get("pluginConfig")
-    if names_any(profile, _KOORDINATOR):
+    if of_koordinator(profile):
         return
     for at, entry in enumerate(entries if isinstance(entries, list) else ()):
         args = dig(entry, "args")
         if dig(entry, "name") == plugin and isinstance(args, Mapping):
             yield Arguments(args, ("profiles", index, "pluginConfig", at))
+
+
+def of_koordinator(profile: Mapping[str, object]) -> bool:
+    """Whether a profile is one of Koordinator's scheduler."""
+    return names_any(profile, _KOORDINATOR)
 
 
 def names_any(profile: Mapping[str, object], names: frozenset[str]) -> bool:
