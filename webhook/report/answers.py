@@ -105,7 +105,9 @@ def _unknown(nearest: Sequence[Message], style: Style) -> Iterator[str]:
     if nearest:
         yield paint("The nearest that it knows:", _BOLD, on=style.color)
     else:
-        yield from _wrapped("It knows what Coscheduling, HAMi and their neighbours say. To ask for all of a Pod:", style)
+        yield from _wrapped(
+            "It knows what Coscheduling, HAMi and their neighbours say. To ask for all of a Pod:", style
+        )
         yield "  kubectl describe pod POD | gangcheck why"
     for message in nearest:
         yield from _wrapped(f"{message.name}: {shown(message.patterns[0])}", style, "  - ")
