@@ -56,14 +56,15 @@ def certs() -> None:
 @click.option(
     "--url", "urls", metavar="URL", multiple=True, help="Look at the certificate served here too; several may be given."
 )
-@click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def status(*, config_file: str | None, urls: tuple[str, ...], output: str, **flags: object) -> int:
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def status(*, config_file: str | None, urls: tuple[str, ...], format_: str, **flags: object) -> int:
     """Say who trusts what until when: the Secret's authorities, each caBundle, and what is served at each --url.
 
     \b
     Exit codes:
       0  all is well
       1  something is not, and is named
+      2  the command line or the configuration cannot be used, or there is no cluster to ask
       4  the API server could not be asked
     """  # noqa: D301 - click's mark for lines to leave as they are
     from json import dumps
@@ -80,7 +81,7 @@ def status(*, config_file: str | None, urls: tuple[str, ...], output: str, **fla
         return UNREAD
     now = seen.date or datetime.now(UTC)
     found = looked_at(seen, [_served(url) for url in urls], terms(server), now)
-    text = f"{dumps(_as_json(found), indent=2)}\n" if output == "json" else "".join(f"{row}\n" for row in _rows(found))
+    text = f"{dumps(_as_json(found), indent=2)}\n" if format_ == "json" else "".join(f"{row}\n" for row in _rows(found))
     if not write(text, "-"):
         return UNREAD
     return TROUBLED if found.troubles else WELL

@@ -285,7 +285,7 @@ def test_leaf_and_authority_rotate_and_no_call_fails(
         over.set()
         join(threads)
         after, failed_after = calls(control)
-        end = status(control, home, "--output", "json")
+        end = status(control, home, "--format", "json")
         said = [line for each in replicas for line in lines(each) if line["event"] != "review"]
     made_calls = {name: after[name] - before[name] for name in USED}
     sys.stdout.write(
