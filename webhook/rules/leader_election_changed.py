@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
-from webhook.model import Argument, Process, Release
+from webhook.model import Argument, Place, Process, Release, SchedulerConfig
 from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Stack
 
@@ -22,6 +23,10 @@ def leader_election_changed(release: Release, stack: Stack) -> Iterator[Finding]
     filtered one after the other, Pods without a GPU starve too; its own probes stay green, and the webhook's Service
     loses its endpoint (seen on 2.10).
 
+    A flag of kube-scheduler goes before the configuration. HAMi's chart gave it all three up to 2.8; from 2.9 on the
+    configuration alone has them (charts/hami/templates/scheduler/deployment.yaml at the tags), so what is left of the
+    old flags, or added, counts.
+
     Silent up to HAMi 2.8, and where the extender is not told to elect a leader.
     """
     config, extender = release.config, release.extender
@@ -30,37 +35,58 @@ def leader_election_changed(release: Release, stack: Stack) -> Iterator[Finding]
     flag = extender.argument("leader-elect")
     if flag is None or not flag.known or (flag.value is not None and flag.value not in _TRUE):
         return
-    block = config.body.get("leaderElection")
-    written = block if isinstance(block, Mapping) else {}
-    overrides = config.process.argument("leader-elect", "leader-elect-resource-name") if config.process else None
-    if overrides is not None:
-        return
-    problem = _problem(written, extender)
+    problem = _problem(config, extender)
     if problem is None:
         return
-    path = ("leaderElection",) if written else ()
     yield Finding(
-        config.place(*path, at="key" if path else "value"),
-        f"{problem}: HAMi's extender never becomes leader, and every Pod of this scheduler waits for its time-out",
+        problem.place,
+        f"{problem.what}: HAMi's extender never becomes leader, and every Pod of this scheduler waits for its time-out",
         fix=_fix(extender),
         related=(Related(extender.of(flag), "the extender waits for the lease"),),
     )
 
 
-def _problem(written: Mapping[str, object], extender: Process) -> str | None:
-    if not written:
-        return "the configuration has no leaderElection, so its lease is kube-system/kube-scheduler"
-    if written.get("leaderElect", True) is False:
-        return "leaderElection.leaderElect is false"
-    for field, flag, default in (
-        ("resourceName", "leader-elect-resource-name", "kube-scheduler"),
-        ("resourceNamespace", "leader-elect-resource-namespace", "kube-system"),
-    ):
-        wanted = _known(extender.argument(flag))
+class _Problem(NamedTuple):
+    """What of the election is otherwise than the extender has it, and where that stands."""
+
+    what: str
+    place: Place
+
+
+def _problem(config: SchedulerConfig, extender: Process) -> _Problem | None:
+    """Of every setting the scheduler's flag counts, else the configuration (kubernetes cmd/kube-scheduler/app/options/
+    options.go ApplyLeaderElectionTo), else the default."""
+    block = config.body.get("leaderElection")
+    written = block if isinstance(block, Mapping) else {}
+    here = config.place(*(("leaderElection",) if written else ()), at="key" if written else "value")
+    process = config.process
+    elects = process.argument("leader-elect") if process else None
+    if process and elects:
+        if elects.known and elects.value is not None and elects.value not in _TRUE:
+            return _Problem(f"kube-scheduler has --leader-elect={elects.value}", process.of(elects))
+    elif written.get("leaderElect", True) is False:
+        return _Problem("leaderElection.leaderElect is false", here)
+    for field, name, default in _LEASE:
+        wanted, flag = _known(extender.argument(name)), process.argument(name) if process else None
+        if process and flag:
+            if wanted and _known(flag) not in {"", wanted}:
+                what = f"kube-scheduler has --{name}={flag.value}, and the extender waits for {wanted}"
+                return _Problem(what, process.of(flag))
+            continue
         given = written.get(field) or default
-        if wanted and isinstance(given, str) and given != wanted:
-            return f"leaderElection.{field} is {given}, and the extender waits for {wanted}"
+        if not wanted or not isinstance(given, str) or given == wanted:
+            continue
+        if not written:
+            return _Problem("the configuration has no leaderElection, so its lease is kube-system/kube-scheduler", here)
+        return _Problem(f"leaderElection.{field} is {given}, and the extender waits for {wanted}", here)
     return None
+
+
+_LEASE = (
+    ("resourceName", "leader-elect-resource-name", "kube-scheduler"),
+    ("resourceNamespace", "leader-elect-resource-namespace", "kube-system"),
+)
+"""Fields of the configuration, the flags of both programs for them, and their defaults."""
 
 
 def _known(argument: Argument | None) -> str:
