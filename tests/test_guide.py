@@ -103,6 +103,12 @@ TROUBLES = [
         replaced("access.yaml", "    name: hami-scheduler", "    name: gpu-hami-scheduler"),
         "podgroup-access-missing",
     ),
+    Trouble(
+        PENDING,
+        "a role of another name",
+        replaced("access.yaml", "  name: hami-podgroup-reader\nrules", "  name: podgroup-reader\nrules"),
+        "podgroup-access-missing",
+    ),
     Trouble(PENDING, "step 2 was left out", {"podgroups.yaml": None}, "podgroup-crd"),
     Trouble(
         STATUS,

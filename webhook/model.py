@@ -716,8 +716,8 @@ class Grant(NamedTuple):
     """What one binding gives to its subjects. `namespace` is where it holds, empty for everywhere.
 
     `binding` is the RoleBinding or ClusterRoleBinding, `subjects` its subjects as read. `role` is the role's ref, None
-    where the input does not hold it; `known` tells whether `permissions` are all of the role (it is in the input, or
-    built into Kubernetes and known).
+    where the input does not hold it; `known` tells whether `permissions` are all of the role (it is in the input, is
+    built into Kubernetes and known, or is missing in a whole installation).
     """
 
     binding: Ref

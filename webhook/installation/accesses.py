@@ -31,7 +31,7 @@ def accesses(
 ) -> Iterator[Access]:
     """The access of every ServiceAccount that these processes run as."""
     rbac = [each for each in objects if each.ref.group == RBAC]
-    grants = list(_grants(rbac, default_namespace))
+    grants = list(_grants(rbac, default_namespace, whole=whole))
     accounts: dict[tuple[str, str], list[Process]] = {}
     for each in running:
         accounts.setdefault((each.pod.ref.namespace, each.pod.account or "default"), []).append(each)
@@ -42,7 +42,7 @@ def accesses(
         yield Access(namespace, name, tuple(found), own, others, whole, read)
 
 
-def _grants(rbac: list[Object], default_namespace: str) -> Iterator[Grant]:
+def _grants(rbac: list[Object], default_namespace: str, *, whole: bool) -> Iterator[Grant]:
     roles = {_key(each.ref): each for each in rbac if each.ref.kind in {"ClusterRole", "Role"}}
     for binding in rbac:
         if binding.ref.kind not in {"ClusterRoleBinding", "RoleBinding"}:
@@ -52,7 +52,9 @@ def _grants(rbac: list[Object], default_namespace: str) -> Iterator[Grant]:
         role = roles.get((kind, namespace if kind == "Role" else "", name))
         subjects = tuple(each for each in items_of(binding.body.get("subjects")) if isinstance(each, Mapping))
         permissions, known = _permissions(kind, name, role, rbac)
-        yield Grant(binding.ref, namespace, kind, name, role.ref if role else None, permissions, known, subjects)
+        absent = whole and role is None and not is_built_in(kind, name)
+        found = role.ref if role else None
+        yield Grant(binding.ref, namespace, kind, name, found, permissions, known or absent, subjects)
 
 
 def _key(ref: Ref) -> tuple[str, str, str]:
@@ -64,6 +66,16 @@ def _permissions(kind: str, name: str, role: Object | None, rbac: list[Object]) 
         return tuple(_rules(role, rbac)), True
     built_in = _BUILT_IN.get(name) if kind == "ClusterRole" else None
     return built_in or (), built_in is not None
+
+
+def is_built_in(kind: str, name: str) -> bool:
+    """Whether Kubernetes makes the role itself, so that no input holds it; what is no role's name is none to miss."""
+    if kind not in {"Role", "ClusterRole"} or not name:
+        return True
+    return name.startswith("system:") or name in _BUILT_IN or (kind == "ClusterRole" and name in _FOR_USERS)
+
+
+_FOR_USERS = frozenset({"admin", "edit", "view"})
 
 
 def _rules(role: Object, rbac: list[Object]) -> Iterator[Permission]:

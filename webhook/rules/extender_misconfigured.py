@@ -26,6 +26,8 @@ def extender_misconfigured(release: Release, stack: Stack) -> Iterator[Finding]:
     - without `nodeCacheCapable: true` Filter takes another path, in which nothing is reserved and no annotation
       written, and the Pod is bound all the same;
     - with `ignorable: true` a GPU Pod is placed without HAMi whenever the extender is away;
+    - without `urlPrefix` kube-scheduler starts (seen) and its calls go nowhere (`unsupported protocol scheme`, read in
+      kubernetes v1.35.4 pkg/scheduler/extender.go);
     - a port or scheme in `urlPrefix` that is not the extender's own ends in `connection refused` for every GPU Pod.
       The chart has https on port 443, and from 2.8 on http on port 80 where its admission webhook is switched off.
     """
@@ -82,6 +84,13 @@ def _address(
     """The address is compared with the flags of an extender in the scheduler's own Pod, which listens there itself."""
     prefix = extender.get("urlPrefix")
     process = release.extender
+    if prefix is None or prefix == "":
+        yield Finding(
+            config.place("extenders", index),
+            "HAMi's extender has no urlPrefix, so kube-scheduler asks nobody: no GPU Pod is placed",
+            fix="write urlPrefix: https://127.0.0.1:443, as the chart has it, or where the extender listens",
+        )
+        return
     if not isinstance(prefix, str) or process is None or config.process is None:
         return
     scheme, _, rest = prefix.partition("://")

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from webhook.installation.accesses import is_built_in
 from webhook.installation.processes import is_kube_scheduler
 from webhook.installation.profiles import is_enabled
 from webhook.model import GROUP_API, Access, Grant, Permission, Place, Process, dig
@@ -37,8 +38,9 @@ def podgroup_access_missing(access: Access, stack: Stack) -> Iterator[Finding]:
     (the account is called after the Helm release), to the user system:kube-scheduler (scheduler-plugins'
     all-in-one.yaml), by a RoleBinding, which holds in one namespace alone, or it names another API group.
 
-    Silent where a role that is bound to the account is not in the input, and where the input holds nothing about its
-    rights. What has no right among those that are shown, in an input that is no whole installation, is a warning.
+    Silent where a role that is bound to the account is not in the input (in a whole installation it does not exist),
+    and where the input holds nothing about its rights. What has no right among those that are shown, in an input that
+    is no whole installation, is a warning.
     """
     scheduler = next((each for each in access.processes if is_kube_scheduler(each)), None)
     if scheduler is None or not any(is_enabled(each) for each in access.configs):
@@ -80,10 +82,14 @@ def _attempts(access: Access) -> Iterator[_Attempt]:
     for grant in access.grants:
         for permission in _about(grant):
             yield _own(grant, permission)
+    for grant in access.grants:
+        if access.whole and grant.role is None and not is_built_in(grant.role_kind, grant.role_name):
+            why = f"{grant.binding} names {grant.role_kind} {grant.role_name}, which is not there"
+            yield _Attempt(Place(grant.binding, ("roleRef", "name")), why)
     for grant in access.others:
         for index, subject in enumerate(grant.subjects):
             kind, name = str(dig(subject, "kind")), str(dig(subject, "name"))
-            namespace = str(dig(subject, "namespace") or grant.namespace)
+            namespace = str(dig(subject, "namespace") or grant.namespace or "(no namespace)")
             if _about(grant) and (name == access.name or "scheduler" in name):
                 who = f"{namespace}/{name}" if kind == "ServiceAccount" else f"the {kind.lower()} {name}"
                 why = f"{grant.binding} gives it to {who}, and the scheduler runs as {access.namespace}/{access.name}"
