@@ -33,7 +33,7 @@ Exit codes:
   0  no findings at or above --fail-on
   1  findings at or above --fail-on
   2  the command line or the configuration cannot be used
-  3  the paths hold no YAML or JSON file at all
+  3  the paths hold no YAML or JSON file at all, or nothing came in on stdin
   4  something could not be read or written, or a rule failed
 When several hold, 2 goes before 4, and 4 before 1.
 """

@@ -35,6 +35,8 @@ def _found(summary: Summary, *, with_info: bool) -> str:
     found = ", ".join(plural(number, noun) for number, noun in numbers if number)
     if not found and not summary.files:
         return "no files were linted"
+    if not found and not summary.documents:
+        return f"no documents to lint in {plural(summary.files, 'file')}"
     if not found:
         found = "no errors or warnings" if summary.info else "no mistakes found"
     return f"{found} in {plural(summary.files, 'file')} ({plural(summary.documents, 'document')})"
