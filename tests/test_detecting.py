@@ -216,6 +216,31 @@ def test_a_vendor_with_more_names_of_one_kind_than_of_another(tmp_path: Path) ->
     assert stack.meanings["huawei.com/Ascend910C-core"].vendor == "ascend"
 
 
+def test_volcanos_device_configuration_is_none_of_hamis() -> None:
+    config = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: volcano-vgpu-device-config, namespace: kube-system}
+data:
+  device-config.yaml: |-
+    nvidia:
+      resourceCountName: volcano.sh/vgpu-number
+      resourceMemoryName: volcano.sh/vgpu-memory
+      overwriteEnv: true
+"""
+    pod = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  schedulerName: volcano
+  containers:
+  - {name: c, image: x, resources: {limits: {volcano.sh/vgpu-number: 1, volcano.sh/vgpu-memory: 3000}}}
+"""
+    found = lint.lint([("c.yaml", [config.encode()]), ("p.yaml", [pod.encode()])], Config(), rules=all_rules())
+    assert not [item.finding for item in found.findings if item.finding.place.ref.kind == "Pod"]
+
+
 def test_a_mock_device_plugin_is_seen(tmp_path: Path) -> None:
     daemons = """\
 ---

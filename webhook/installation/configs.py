@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from webhook.installation.texts import Unread, mapping_in, texts_of
-from webhook.model import DeviceConfig, Malformed, Object, Path, Place, SchedulerConfig
+from webhook.model import DeviceConfig, Malformed, Object, Path, Place, SchedulerConfig, dig
 
 GROUP = "kubescheduler.config.k8s.io"
 KIND = "KubeSchedulerConfiguration"
@@ -17,6 +17,8 @@ VENDOR_KEYS = frozenset(
     | {"vastai", "biren", "vnpus"}
 )
 """The sections of a device-config (HAMi v2.10.0 pkg/scheduler/config/config.go:76-90)."""
+
+_VOLCANO = "volcano.sh/"
 
 
 def scheduler_configs(objects: Iterable[Object]) -> Iterator[SchedulerConfig | Malformed]:
@@ -53,7 +55,9 @@ def device_configs(objects: Iterable[Object]) -> Iterator[DeviceConfig | Malform
 
 
 def is_device_config(body: Mapping[str, object]) -> bool:
-    return not VENDOR_KEYS.isdisjoint(body)
+    """Whether it is one of HAMi's. Volcano's vGPU plugin has taken the format over; its scheduler reads that one, and
+    names everything in its own domain (Project-HAMi/volcano-vgpu-device-plugin deployments/static)."""
+    return not VENDOR_KEYS.isdisjoint(body) and not str(dig(body, "nvidia", "resourceCountName")).startswith(_VOLCANO)
 
 
 def _read(config_map: Object, path: Path, text: str) -> Mapping[str, object] | Malformed | None:
