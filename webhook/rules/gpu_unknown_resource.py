@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
@@ -116,17 +117,18 @@ def _meant(name: str, known: tuple[str, ...]) -> str:
 
 
 def _misspelt(name: str, known: tuple[str, ...]) -> str:
-    """A name that is a few letters away, or the same behind a misspelt domain. Chips are told apart by their digits."""
+    """A name that is a few letters away, or the same behind a misspelt domain, and of the same chip."""
     import difflib
 
-    last, digits = name.partition("/")[2], _digits(name)
+    last, chip = name.partition("/")[2], _chip(name)
     for near in difflib.get_close_matches(name, known, n=3, cutoff=_NAME_ALIKE):
         other = near.partition("/")[2]
         alike = len(last) >= _LONG and difflib.SequenceMatcher(None, last, other).ratio() >= _PART_ALIKE
-        if _digits(near) == digits and (last == other or alike):
+        if _chip(near) == chip and (last == other or alike):
             return near
     return ""
 
 
-def _digits(name: str) -> str:
-    return "".join(letter for letter in name if letter.isdigit())
+def _chip(name: str) -> list[str]:
+    """What tells chips apart: the digits of a name with the capital behind them. 910, 910A and 910B4 are three."""
+    return re.findall("[0-9]+[A-Z]?", name)
