@@ -202,6 +202,21 @@ def test_the_right_number_is_computed(written: object, fix: str, *, certain: boo
     assert bool(told.edits) == certain
 
 
+@pytest.mark.parametrize(
+    ("name", "written", "fix"),
+    [
+        ("cambricon.com/mlu.smlu.vmemory", 10240, "40"),
+        ("cambricon.com/mlu.smlu.vmemory", "10Gi", "40"),
+        ("mthreads.com/sgpu-memory", 16384, "32"),
+        ("metax-tech.com/vmemory", 16384, "16"),
+    ],
+)
+def test_mib_where_larger_units_count_are_told_in_units(name: str, written: object, fix: str) -> None:
+    counts = {"cambricon": "cambricon.com/vmlu", "mthreads": "mthreads.com/vgpu", "metax-tech": "metax-tech.com/sgpu"}
+    body = pod({counts[name.partition(".")[0]]: 1, name: written})
+    assert [each.fix for each in found(body) if each.rule == "gpu-memory-unit"] == [f"write {name}: {fix}"]
+
+
 def stack_of(path: Path) -> Stack:
     declared = DECLARED.search(path.read_text(encoding="utf-8"))
     return read_stack(yaml.safe_load(declared.group(1)) if declared else {})
@@ -225,6 +240,18 @@ def test_a_cure_mends_its_finding_and_brings_no_other(path: Path) -> None:
             if finding.edits:
                 after = loud(found(mended(body, finding), stack))
                 assert after <= loud(found(body, stack)) - {(finding.rule, finding.place)}, finding
+
+
+def test_two_limits_that_are_missing_are_both_written() -> None:
+    body = pod({})
+    container = body["spec"]["containers"][0]
+    container["resources"] = {"requests": {"nvidia.com/gpu": 1, "nvidia.com/gpumem": 4000, "amd.com/gpu": 1, "cpu": 2}}
+    done = body
+    for finding in found(body):
+        done = mended(done, finding)
+    limits = {"nvidia.com/gpu": 1, "nvidia.com/gpumem": 4000, "amd.com/gpu": 1}
+    assert done["spec"]["containers"][0]["resources"] == {**container["resources"], "limits": limits}
+    assert "gpu-count-invalid" not in {each.rule for each in found(done)}
 
 
 def loud(findings: list[Finding]) -> set[tuple[str, Place]]:

@@ -43,12 +43,12 @@ def gpu_count_invalid(pod: Pod, stack: Stack) -> Iterator[Finding]:
     for request in asking(pod, stack):
         for ask in request.asks:
             if is_refused(ask) and not (ask.half == "requests" and request.is_part):
-                yield _refused(pod, request, ask)
+                yield _refused(pod, stack, request, ask)
         if request.count is not None:
             yield from _count(pod, stack, request, request.count)
 
 
-def _refused(pod: Pod, request: Asked, ask: Ask) -> Finding:
+def _refused(pod: Pod, stack: Stack, request: Asked, ask: Ask) -> Finding:
     name, number = ask.name, ask.number or 0
     if number < 0 or number % 1:
         being = "negative" if number < 0 else "no whole number"
@@ -63,7 +63,7 @@ def _refused(pod: Pod, request: Asked, ask: Ask) -> Finding:
             f"{named(request, pod)} requests {name}: {ask.text} without a limit; Kubernetes refuses it, and HAMi reads "
             "limits",
             fix=f"write {name} under limits",
-            edits=(_limit(pod, request, ask),),
+            edits=(_limit(pod, stack, request, ask),),
         )
     other = request.container.requests[name]
     return Finding(
@@ -79,12 +79,14 @@ def _resources(request: Asked) -> Path:
     return (*request.container.path, "resources")
 
 
-def _limit(pod: Pod, request: Asked, ask: Ask) -> Edit:
-    """The limit that is missing, in a mapping of its own where there are no limits."""
-    path = (*_resources(request), "limits")
-    if request.container.limits:
+def _limit(pod: Pod, stack: Stack, request: Asked, ask: Ask) -> Edit:
+    """The limit that is missing; where there are no limits, the mapping with all that the container lacks, so that the
+    edits of two findings come to one."""
+    path, container = (*_resources(request), "limits"), request.container
+    if container.limits:
         return Edit("add", Place(pod.ref, (*path, ask.name)), ask.value)
-    return Edit("add", Place(pod.ref, path), {ask.name: ask.value})
+    lacking = {name: value for name, value in container.requests.items() if name in stack.meanings}
+    return Edit("add", Place(pod.ref, path), lacking)
 
 
 def _count(pod: Pod, stack: Stack, request: Asked, ask: Ask) -> Iterator[Finding]:

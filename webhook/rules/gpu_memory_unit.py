@@ -83,11 +83,11 @@ def _too_much(pod: Pod, request: Asked, ask: Ask, stack: Stack) -> Finding:
 
 
 def _right(number: int, unit: int) -> int | None:
-    """The number that was meant: bytes mostly, MiB where GiB count."""
-    if unit == _GIB and number < _MIB:
+    """The number that was meant: bytes mostly, MiB where larger units count and no card has as many bytes."""
+    if unit > 1 and number < LARGEST:
         return -(-number // unit)
     meant = -(-number // (_MIB * unit))
-    return meant if _LEAST_MEANT <= meant * unit < LARGEST else None
+    return meant if number >= _LEAST_MEANT * _MIB and meant * unit < LARGEST else None
 
 
 def _fix(ask: Ask, right: int | None, unit: int, counted: str) -> str:
