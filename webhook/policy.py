@@ -81,7 +81,7 @@ def evaluate(
                     completed = _complete(finding, rule, asked)
                     found.append(_as_hearsay(completed) if _is_hearsay(subject) else completed)
             except Exception as error:  # noqa: BLE001 - one rule's bug must not silence the others
-                failures.setdefault(rule.name, Failure(rule.name, f"{type(error).__name__}: {error}"))
+                failures.setdefault(rule.name, Failure(rule.name, _told(error)))
     return Verdict(tuple(_without_overruled(found, asked.over)), tuple(failures.values()))
 
 
@@ -115,6 +115,15 @@ def _is_hearsay(subject: Subject) -> bool:
 
 def _as_hearsay(finding: Finding) -> Finding:
     return finding._replace(severity=min(finding.severity or Severity.WARNING, Severity.WARNING))
+
+
+def _told(error: Exception) -> str:
+    """An exception with the place that raised it, for whoever writes the rule or reports the bug."""
+    last = error.__traceback__
+    while last and last.tb_next:
+        last = last.tb_next
+    at = f" ({last.tb_frame.f_code.co_filename.rpartition('/')[2]}:{last.tb_lineno})" if last else ""
+    return f"{type(error).__name__}: {error}{at}"
 
 
 def _without_overruled(found: list[Finding], over: Mapping[str, tuple[str, ...]]) -> Iterator[Finding]:
