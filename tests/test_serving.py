@@ -364,6 +364,7 @@ def test_sigterm_loses_no_review(tmp_path: Path) -> None:
         assert load.faults == []
         assert server.process.wait(10) == 0
         assert [line["event"] for line in server.lines() if line["event"] != "review"] == ["serving", "draining"]
+        assert [line["index"] for line in server.lines() if line["event"] == "serving"] == [False]
 
 
 def test_a_stopping_server_finishes_and_closes_its_ears(tmp_path: Path) -> None:

@@ -100,7 +100,8 @@ class Application(BaseApplication):
         }
         start(Probes(self._probes, {**own, **checks}, lambda: rendered(self._metrics)))
         listen, probes = self._addresses
-        log({"event": "serving", "level": "info", "listen": listen, "probes": probes, "pid": os.getppid()})
+        began = {"listen": listen, "probes": probes, "index": "index" in checks, "pid": os.getppid()}
+        log({"event": "serving", "level": "info", **began})
         return app
 
     def tick(self) -> None:
