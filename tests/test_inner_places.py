@@ -54,6 +54,15 @@ def test_a_block_scalar_is_looked_into(header: str) -> None:
     assert found(text, ("data", "config.yaml", "extenders", 0, "httpTimeout")) == "11: urlPrefix"
 
 
+def test_of_several_documents_the_first_one_counts() -> None:
+    head = "data:\n  config.yaml: |\n"
+    text = f"{head}{indented(INNER, 4)}    ---\n    other: {{}}\n    ---\n"
+    assert found(text, NAME) == "6: hami-scheduler"
+    assert found(text, URL) == '10: "https://127.0.0.1:443"'
+    led = f"{head}    # of the scheduler\n    ---\n{indented(INNER, 4)}    ...\n"
+    assert found(led, NAME) == "8: hami-scheduler"
+
+
 def test_an_indentation_indicator_is_heeded() -> None:
     text = f"data:\n  config.yaml: |2\n{indented(indented(INNER, 2), 4)}"
     assert found(text, NAME) == "6: hami-scheduler"

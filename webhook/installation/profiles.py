@@ -116,7 +116,8 @@ def names_any(profile: Mapping[str, object], names: frozenset[str]) -> bool:
     points = plugins if isinstance(plugins, Mapping) else {}
     enabled = (dig(given, "enabled") for given in points.values())
     entries = (entry for found in (config, *enabled) for entry in (found if isinstance(found, list) else ()))
-    return any(dig(entry, "name") in names for entry in entries)
+    found = (dig(entry, "name") for entry in entries)
+    return any(isinstance(name, str) and name in names for name in found)
 
 
 def _standing(profile: Mapping[str, object], point: str, many: list[Plugin]) -> list[Plugin]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from webhook.errors import Unreadable
-from webhook.manifest import Chunk, Templated, read
+from webhook.manifest import Chunk, Templated, first, read
 from webhook.model import Object, Path, dig
 
 
@@ -16,9 +16,9 @@ class Unread(Exception):  # noqa: N818 - says what the text is
 
 @lru_cache(maxsize=64)
 def mapping_in(text: str) -> Mapping[str, object] | None:
-    """The mapping that a text holds; None where it holds another thing or is a template. Raises Unread."""
+    """The mapping that a text's first document holds; None where it is another thing or a template. Raises Unread."""
     try:
-        documents = read(Chunk(text.encode("utf-8", "replace"), 1))
+        documents = read(Chunk(first(text).encode("utf-8", "replace"), 1))
     except Templated:
         return None
     except Unreadable as error:

@@ -3,7 +3,7 @@
 Pure: bytes and text in, values out.
 """
 
-from webhook.manifest.cutting import LIMIT, concerns, cut
+from webhook.manifest.cutting import LIMIT, concerns, cut, first
 from webhook.manifest.places import comments, span, written
 from webhook.manifest.reading import read
 from webhook.manifest.values import Chunk, Document, Duplicate, Span, Templated
@@ -18,6 +18,7 @@ __all__ = [
     "comments",
     "concerns",
     "cut",
+    "first",
     "read",
     "span",
     "written",

@@ -43,6 +43,15 @@ def cut(blocks: Iterable[bytes]) -> Iterator[Chunk]:
         line -= moved
 
 
+def first(text: str) -> str:
+    """A text up to the end of its first document: a reader of one document looks no further (go.yaml.in/yaml/v2
+    Unmarshal, by which kube-scheduler reads its configuration)."""
+    if "\n---" not in text and "\n..." not in text:
+        return text
+    chunk = next(cut([text.encode("utf-8", "replace")]), None)
+    return text[: len(chunk.data.decode())] if chunk and text[0] != "\ufeff" else text
+
+
 def concerns(chunk: Chunk, words: Sequence[bytes]) -> bool:
     """Whether one of `words` may occur in what the document says, also if an escape or a tag hides it."""
     data = chunk.data

@@ -66,10 +66,11 @@ def _within(text: str, path: Path, *, key: bool) -> tuple[int, int]:
 
 def _inside(text: str, node: Node, value: str, path: Path, *, key: bool) -> tuple[int, int] | None:
     """The place of a path inside a scalar's text; None where that cannot be read or told."""
-    from webhook.manifest import inner
+    from webhook.manifest import cutting, inner
 
     start, end = _bounds(text, node)
     places = inner.offsets(text, start, node[1], value) or inner.offsets(text, start, end, value)
+    value = cutting.first(value)
     try:
         found = tree(value)
     except Unreadable:
