@@ -289,12 +289,24 @@ OTHERS: list[tuple[Mapping[str, object], str]] = [
         "shared 1x16384 c50",
     ),
     ({"mthreads.com/vgpu": 1, "mthreads.com/sgpu-memory": 32, "mthreads.com/sgpu-core": 8}, "shared 1x16384 c50"),
-    ({"mthreads.com/vgpu": 2}, "shared 2x100%"),
-    ({"kunlunxin.com/vxpu": 1, "kunlunxin.com/vxpu-memory": 20000}, "shared 1x24576"),
-    ({"kunlunxin.com/vxpu": 1, "kunlunxin.com/vxpu-memory": "16Gi"}, "shared 1x98304"),
-    ({"kunlunxin.com/vxpu": 1}, "shared 1x100%"),
-    ({"huawei.com/Ascend910B4": 1, "huawei.com/Ascend910B4-memory": 2000}, "shared 1x2000"),
+    # Its webhook gives several cards, and one without memory, whole.
+    ({"mthreads.com/vgpu": 2}, "shared 2x100% c100"),
+    ({"mthreads.com/vgpu": 2, "mthreads.com/sgpu-memory": 32, "mthreads.com/sgpu-core": 8}, "shared 2x100% c100"),
+    ({"mthreads.com/vgpu": 1}, "shared 1x100% c100"),
+    ({"mthreads.com/vgpu": 1, "mthreads.com/sgpu-memory": 32}, "shared 1x16384"),
+    ({"mthreads.com/vgpu": 1, "mthreads.com/sgpu-memory": 10}, "denied"),
+    ({"mthreads.com/vgpu": 0}, "denied"),
+    ({"iluvatar.ai/BI-V100-vgpu": 2, "iluvatar.ai/BI-V100.vCore": 50}, "shared 2x100% c100"),
+    ({"metax-tech.com/gpu": 1, "metax-tech.com/vmemory": 4, "metax-tech.com/vcore": 60}, "shared 1x100% c100"),
+    ({"kunlunxin.com/vxpu": 1, "kunlunxin.com/vxpu-memory": 20000}, "shared 1x24576 c25"),
+    ({"kunlunxin.com/vxpu": 1, "kunlunxin.com/vxpu-memory": "16Gi"}, "shared 1x98304 c100"),
+    ({"kunlunxin.com/vxpu": 1}, "shared 1x100% c100"),
+    ({"kunlunxin.com/xpu": 1, "kunlunxin.com/vxpu-memory": 20000}, "shared 1x100%"),
+    ({"huawei.com/Ascend910B4": 1}, "shared 1x100%"),
     ({"amd.com/gpu": 1, "amd.com/gpumem": 4000}, "shared 1x4000 c100"),
+    ({"amd.com/gpu": 1, "amd.com/gpucores": 50}, "shared 1x100% c50"),
+    ({"amd.com/gpu": 1, "amd.com/gpucores": 0}, "denied"),
+    ({"amd.com/gpu": 1, "amd.com/gpucores": 101}, "denied"),
     ({"vastaitech.com/va": 1}, "shared 1x100%"),
     ({"birentech.com/gpu": 0}, "none"),
     ({"hygon.com/dcumem": 2000}, "ignored"),
@@ -313,6 +325,8 @@ def test_other_vendors_up_to_2_9() -> None:
     amd = container({"amd.com/gpu": 1, "amd.com/gpumem": 4000})
     old = Stack(hami=(2, 9))
     assert told(one(effective(dcu, pod(dcu), old)[0])) == "unbooked c100"
+    none = container({"mthreads.com/vgpu": 0})
+    assert told(one(effective(none, pod(none), old)[0])) == "none"
     assert told(one(effective(amd, pod(amd), old)[0])) == "shared 1x100% c100"
 
 
@@ -324,11 +338,27 @@ def test_other_vendors_up_to_2_9() -> None:
         {"enflame.com/drs-gcu": 3},
         {"aws.amazon.com/neuroncore": 1},
         {"huawei.com/Ascend310P": 1, "huawei.com/Ascend310P-memory": "16Gi"},
+        # Of 2000 the chart's templates make 8192 (vir05_1c_8g); the installation's own make something else.
+        {"huawei.com/Ascend910B4": 1, "huawei.com/Ascend910B4-memory": 2000},
     ],
 )
 def test_what_nobody_can_tell_has_no_reading(limits: Mapping[str, object]) -> None:
     asked = container(limits)
     assert [each.readings for each in effective(asked, pod(asked), Stack(hami=(2, 10)))] == [()]
+
+
+def test_what_hamis_webhook_would_deny_is_ignored_or_shared_where_it_is_off() -> None:
+    off = Stack(hami=(2, 10), hami_webhook=False)
+
+    def without(limits: Mapping[str, object]) -> str:
+        asked = container(limits)
+        return told(one(effective(asked, pod(asked), off)[0]))
+
+    assert without({"amd.com/gpu": 1, "amd.com/gpucores": 101}) == "ignored"
+    assert without({"mthreads.com/vgpu": 0}) == "none"
+    assert without({"mthreads.com/vgpu": 2, "mthreads.com/sgpu-memory": 32, "mthreads.com/sgpu-core": 16}) == (
+        "shared 2x8192 c50"
+    )
 
 
 def test_the_priority_alone_is_no_request() -> None:

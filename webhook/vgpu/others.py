@@ -1,7 +1,7 @@
 """The other vendors' GenerateResourceRequests, as far as they are alike (pkg/device/*/device.go, v2.9.0 and v2.10.0).
 
-Not worked out: AWS Neuron and Enflame, which turn cores and memory into profiles, and the sizes that Ascend's templates
-round a request up to.
+Not worked out: AWS Neuron and Enflame, which turn cores and memory into profiles, and memory of Ascend, which templates
+of the device configuration round up (ascend/device.go trimMemory).
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ class Traits(NamedTuple):
 
     `unit` is MiB in one unit of memory, `cores` the percentage where none is asked for, `full` how many cores are all
     of a card's. `total`: memory and cores are those of all cards together. `suffix`: with one, memory is in bytes.
-    `slices`: memory is rounded up to one of these MiB. `legal`: the webhook denies other units of memory. `read` is
-    False where it is not worked out.
+    `slices`: memory is rounded up to one of these MiB. `legal`: the webhook denies other units of memory. `whole` are
+    counts of whole cards, beside which memory is not read. `several`: the webhook gives all cores of several cards.
+    `counted`: it denies a count of 0, and `checked`: cores that are not 1 to 100, both from 2.10 on. `read` is False
+    where it is not worked out.
     """
 
     unit: int = 1
@@ -33,19 +35,23 @@ class Traits(NamedTuple):
     suffix: bool = False
     slices: tuple[int, ...] = ()
     legal: tuple[int, ...] = ()
+    whole: tuple[str, ...] = ()
+    several: bool = False
+    counted: bool = False
+    checked: bool = False
     read: bool = True
 
 
 TRAITS: Mapping[str, Traits] = {
-    "amd": Traits(cores=100),
+    "amd": Traits(cores=100, checked=True),
     "awsneuron": Traits(read=False),
     "cambricon": Traits(unit=256, cores=100),
     "enflame": Traits(read=False),
     "hygon": Traits(cores=100),
-    "iluvatar": Traits(unit=256),
-    "kunlun": Traits(slices=(24576, 49152, 98304)),
-    "metax": Traits(unit=1024, cores=100, suffix=True),
-    "mthreads": Traits(unit=512, full=16, total=True, legal=(2, 4, 8, 16, 32, 64, 96)),
+    "iluvatar": Traits(unit=256, several=True),
+    "kunlun": Traits(slices=(24576, 49152, 98304), whole=("kunlunxin.com/xpu",)),
+    "metax": Traits(unit=1024, cores=100, suffix=True, whole=("metax-tech.com/gpu",)),
+    "mthreads": Traits(unit=512, full=16, total=True, legal=(2, 4, 8, 16, 32, 64, 96), several=True, counted=True),
 }
 _PLAIN = Traits()
 
@@ -63,19 +69,47 @@ def read(asked: Asked, version: Version, *, completed: bool) -> Reading | None:
     cards = asked.count.int64 if asked.count else None
     if cards is None or not 0 <= cards < INT32:
         return IGNORED
+    if completed and _is_denied(asked, own, version):
+        return Reading("denied")
     if cards == 0:
         return Reading("none")
-    if completed and is_illegal(asked):
-        return Reading("denied")
+    if own.checked and version >= (2, 10) and not _is_percentage(asked.cores):
+        return IGNORED
+    if asked.count and asked.count.name in own.whole:
+        return Reading("shared", cards, None, _ALL, own.cores)
     memory = _memory(asked, own, version)
+    if asked.vendor == "ascend" and memory != 0:
+        return None
     if memory is None:
-        return None if asked.vendor == "ascend" else IGNORED
-    cores = _cores(asked, own, version, cards)
-    if memory == 0 or (own.total and cards > 1):  # Moore Threads' webhook gives several cards whole
-        return Reading("shared", cards, None, _ALL, cores)
+        return IGNORED
+    return _booked(asked, version, cards, memory, completed=completed)
+
+
+def _booked(asked: Asked, version: Version, cards: int, memory: int, *, completed: bool) -> Reading:
+    own = traits(asked.vendor)
+    whole = completed and own.total and (cards > 1 or asked.memory is None)
+    cores = _ALL if completed and own.several and cards > 1 else _cores(asked, own, version, cards)
+    if memory == 0 or whole:
+        return Reading("shared", cards, None, _ALL, _ALL if whole or own.slices else cores)
     booked = as_int32(memory) // (cards if own.total else 1)
     fate: Fate = "pending" if booked >= LARGEST else "shared" if booked > 0 else "unbooked"
+    if own.slices:
+        cores = booked * _ALL // own.slices[-1]
     return Reading(fate, cards, booked if booked > 0 else None, None, cores)
+
+
+def _is_denied(asked: Asked, own: Traits, version: Version) -> bool:
+    """Whether the vendor's part of HAMi's webhook refuses the Pod."""
+    if is_illegal(asked):
+        return True
+    if version < (2, 10):
+        return False
+    none = asked.count is not None and asked.count.number == 0
+    return (own.counted and none) or (own.checked and not _is_percentage(asked.cores))
+
+
+def _is_percentage(ask: Ask | None) -> bool:
+    return ask is None or ask.number is None or 1 <= ask.number <= _ALL
 
 
 def is_illegal(asked: Asked) -> bool:
