@@ -15,8 +15,8 @@ from webhook.rules import all_rules
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 DEMO = re.compile(r"(?<=\$ gangcheck lint manifests/examples/broken-gang.yaml\n).*?(?=```)", re.DOTALL)
-METRICS = re.compile(r"(?<=<!-- metrics -->\n).*?(?=## Say what)", re.DOTALL)
-RULES = re.compile(r"(?<=<!-- rules -->\n).*?(?=### Silence one)", re.DOTALL)
+METRICS = re.compile(r"(?<=<!-- metrics -->\n).*?(?=## Rules)", re.DOTALL)
+RULES = re.compile(r"(?<=<!-- rules -->\n).*?(?=### Add one)", re.DOTALL)
 
 
 def metrics_table() -> str:
