@@ -129,6 +129,21 @@ ANSWERS: tuple[Message, ...] = (
         source="kubernetes apiserver pkg/admission/plugin/webhook",
     ),
     Message(
+        "webhook-failing-open",
+        ("Failed calling webhook, failing open {webhook}:", "failing open {webhook}:"),
+        "the API server's log, where the webhook's failurePolicy is Ignore",
+        "The API server could not call the webhook {webhook} and let the object in as it was written. Without HAMi's "
+        "webhook a GPU Pod stays on default-scheduler, which says `Insufficient nvidia.com/gpumem`, or gets a card "
+        "without HAMi's books.",
+        (
+            _WEBHOOK_PODS,
+            Check("Pods that were let in so do not change: make them again once the webhook answers"),
+        ),
+        ("webhook-ca-missing", "webhook-service-mismatch", "certificate-names"),
+        evidence="read",
+        source="kubernetes apiserver pkg/admission/plugin/webhook/mutating/dispatcher.go",
+    ),
+    Message(
         "webhook-unreachable",
         (
             'failed calling webhook "{webhook}": failed to call webhook: Post "{url:token}": context deadline exceeded',
@@ -145,15 +160,20 @@ ANSWERS: tuple[Message, ...] = (
                 'failed calling webhook "{webhook}": failed to call webhook: an error on the server ("unknown") has '
                 "prevented the request from succeeding"
             ),
+            'failed calling webhook "{webhook}": failed to call webhook: Post "{url:token}": {error:text}',
+            'failed calling webhook "{webhook}": Post "{url:token}": {error:text}',
+            'failed calling webhook "{webhook}": Post {url:token}: {error:text}',
             'failed calling webhook "{webhook}"',
             "x509: certificate signed by unknown authority",
             "http2: frame too large",
             'an error on the server ("unknown") has prevented the request from succeeding',
         ),
-        "answer of the API server (500), only where the webhook's failurePolicy is Fail; with Ignore the object passes",
+        "answer of the API server (500) where the webhook's failurePolicy is Fail; with Ignore the object passes, and "
+        "only the API server's log says it",
         "The API server could not reach the webhook {webhook} or did not trust it. `x509` means that caBundle does not "
-        "fit the serving certificate, `deadline exceeded` that it answers too slowly, `refused` that nobody listens, "
-        "`frame too large` that the server offers HTTP/2 and does not speak it.",
+        "fit the serving certificate, `deadline exceeded` that it answers too slowly or that the control "
+        "plane does not reach the network of Pods, as `no route to host`, `refused` that nobody listens, `frame too "
+        "large` that the server offers HTTP/2 and does not speak it.",
         (
             _WEBHOOK_PODS,
             Check(

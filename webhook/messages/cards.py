@@ -232,8 +232,29 @@ CARDS: tuple[Message, ...] = (
         source="HAMi v2.10.0 pkg/device-plugin/nvidiadevice/nvinternal/plugin/util.go:127",
     ),
     Message(
+        "kubelet-devices-unavailable",
+        (
+            (
+                "requested number of devices unavailable for {resource:resource}. Requested: {count:number}, "
+                "Available: {free:number}"
+            ),
+            "requested number of devices unavailable for {resource:resource}",
+        ),
+        "event and reason UnexpectedAdmissionError of the Pod (kubelet itself, before it asks a device plugin)",
+        "kubelet knows of {free|too few} free {resource} on the node, and the Pod needs {count|more}: a device plugin "
+        "that restarted or is away, a second one for the same resource (NVIDIA's own beside HAMi's), or Pods that were "
+        "placed by another scheduler.",
+        (
+            DEVICE_PLUGIN,
+            Check("other device plugins of the same resource", "kubectl get daemonsets -A | grep -i device-plugin"),
+        ),
+        ("gpu-other-scheduler", "gpu-node-name"),
+        evidence="read",
+        source="kubernetes v1.35.4 pkg/kubelet/cm/devicemanager/manager.go:682",
+    ),
+    Message(
         "kubelet-unexpected-admission",
-        ("UnexpectedAdmissionError",),
+        ("UnexpectedAdmissionError", "Allocate failed due to rpc error: code = Unknown desc = {error:text}"),
         "reason of the Pod (kubelet)",
         "kubelet refused the Pod on its node; the text behind it is of the device plugin or the kubelet's own.",
         (
@@ -248,6 +269,7 @@ CARDS: tuple[Message, ...] = (
             "kubelet-no-device-request",
             "kubelet-device-number",
             "kubelet-nothing-pending",
+            "kubelet-devices-unavailable",
         ),
     ),
 )

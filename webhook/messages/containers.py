@@ -122,6 +122,38 @@ CONTAINERS: tuple[Message, ...] = (
         source="HAMi-core src/libvgpu.c:74-110",
     ),
     Message(
+        "hami-core-out-of-memory",
+        ("Device {index:number} OOM {used:number} / {limit:number}",),
+        "the container's log (HAMi's library); the program sees CUDA_ERROR_OUT_OF_MEMORY or an unknown error",
+        "The program asked for more memory on card {index} than its limit: it would have {used} bytes, and may have "
+        "{limit}. The limit is what the Pod asks for as nvidia.com/gpumem, or its percentage.",
+        (
+            Check(
+                "the Pod's limits", "kubectl get pod -n {namespace} {pod} -o jsonpath='{.spec.containers[*].resources}'"
+            ),
+            Check("nvidia.com/gpumem counts MiB per card; CUDA's own context needs some hundred of them"),
+        ),
+        ("gpu-memory-unit",),
+        evidence="read",
+        source="HAMi-core src/allocator/allocator.c",
+    ),
+    Message(
+        "no-runtime-handler",
+        ('no runtime for "{handler}" is configured',),
+        "event FailedCreatePodSandBox of the Pod (containerd)",
+        "The Pod's RuntimeClass asks for the handler {handler}, which the node's containerd does not have: the NVIDIA "
+        "container toolkit is not set up there.",
+        (
+            Check("the RuntimeClass", "kubectl get runtimeclass"),
+            Check(
+                "on the node: `nvidia-ctk runtime configure --runtime=containerd`, then restart containerd; k3s and "
+                "RKE2 find it by themselves once the toolkit is installed"
+            ),
+        ),
+        evidence="read",
+        source="containerd internal/cri/config",
+    ),
+    Message(
         "hami-core-log",
         (
             "[HAMI-core Warn(",

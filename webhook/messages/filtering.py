@@ -113,15 +113,21 @@ FILTERING: tuple[Message, ...] = (
         _CALL.replace(" (reason SchedulerError in its condition)", ""),
         "kube-scheduler itself counts {resource} and finds too little on {count|some} nodes. HAMi's memory, cores and "
         "percentage are on no node's allocatable list: they must stand in the extender's managedResources with "
-        "ignoredByScheduler, under the name in use. For nvidia.com/gpu, cpu and memory it means what it says.",
+        "ignoredByScheduler, under the name in use. For nvidia.com/gpu, cpu and memory it means what it says. Where "
+        "default-scheduler says it (the event's column From), HAMi's webhook did not take the Pod over.",
         (
+            Check(
+                "which scheduler says it, and which one the Pod names",
+                "kubectl get pod -n {namespace} {pod} -o jsonpath='{.spec.schedulerName}'",
+            ),
+            Check("whether the API server reaches HAMi's webhook: its log has `failed calling webhook`"),
             SCHEDULER_CONFIG,
             Check(
                 "what nodes have",
                 "kubectl get nodes -o 'custom-columns=NAME:.metadata.name,ALLOCATABLE:.status.allocatable'",
             ),
         ),
-        ("managed-resources", "gpu-unknown-resource", "gpu-other-scheduler"),
+        ("managed-resources", "gpu-unknown-resource", "gpu-other-scheduler", "gpu-webhook-opt-out"),
         "sometimes",
         "for nvidia.com/gpu, cpu and memory while the cluster is full",
         source="kube-scheduler plugin NodeResourcesFit; seen with gpumem left out of managedResources",

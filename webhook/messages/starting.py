@@ -128,6 +128,8 @@ STARTING: tuple[Message, ...] = (
         (
             'strict decoding error: unknown field "extender"',
             'strict decoding error: unknown field "profiles[{index:number}].{field:token}"',
+            'strict decoding error: unknown field "extenders[{index:number}].{field:token}"',
+            'strict decoding error: unknown field "leaderElection.{field:token}"',
         ),
         _START,
         "The configuration has a field that kube-scheduler does not know: a misspelling (`extenders`, `multiPoint`) "
@@ -180,6 +182,7 @@ STARTING: tuple[Message, ...] = (
                 'API group "scheduling.x-k8s.io" at the cluster scope'
             ),
             'podgroups.scheduling.x-k8s.io is forbidden: User "{user:token}" cannot {verb} resource "podgroups"',
+            'podgroups.scheduling.sigs.k8s.io is forbidden: User "{user:token}" cannot {verb} resource "podgroups"',
         ),
         'kube-scheduler\'s log ("failed to list", "failed to watch"), again and again; no event, no condition',
         "The scheduler's ServiceAccount may not {verb|read} PodGroups. Without list it hangs at its start, before any "
@@ -196,6 +199,10 @@ STARTING: tuple[Message, ...] = (
         ),
         ("podgroup-access-missing",),
         versions=(
+            (
+                "scheduler-plugins up to 0.24",
+                "reads the group scheduling.sigs.k8s.io: that is the group to put into the ClusterRole",
+            ),
             ("scheduler-plugins up to 0.30.6", "asks without a cache: Pods say `PodGroup not found` (read)"),
             ("scheduler-plugins 0.31.8 and later", "as above"),
         ),

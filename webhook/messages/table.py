@@ -5,6 +5,7 @@ from __future__ import annotations
 from webhook.messages import Message
 from webhook.messages.answers import ANSWERS
 from webhook.messages.cards import CARDS
+from webhook.messages.configuring import CONFIGURING
 from webhook.messages.containers import CONTAINERS
 from webhook.messages.extender import EXTENDER
 from webhook.messages.filtering import FILTERING
@@ -19,6 +20,7 @@ TABLE: tuple[Message, ...] = (
     *FILTERING,
     *CARDS,
     *STARTING,
+    *CONFIGURING,
     *ANSWERS,
     *VALIDATION,
     *OPERATORS,
