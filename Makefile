@@ -21,10 +21,12 @@ $(VENV)/.made:
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.made pyproject.toml
+	@echo 'Installing gangcheck and its dependencies into $(VENV): a minute or two.' >&2
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.made pyproject.toml
+	@echo 'Installing gangcheck and what its tests need into $(VENV): a minute or two.' >&2
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/.installed
 
