@@ -419,6 +419,36 @@ def test_messages_are_short_and_fixes_begin_with_a_verb() -> None:
             assert item.finding.fix.split()[0] in {"remove", "write", "move", "keep", "mount"}, item.finding.fix
 
 
+CARDS = ",".join(f"GPU-0{number}b0a9d8-4c5e-11ef-9a8b-0242ac120002" for number in range(8))
+
+
+@pytest.mark.parametrize(
+    ("rule", "parts"),
+    [
+        ("isolation-env", {"env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": CARDS}]}),
+        ("dead-env", {"env": [{"name": "GPU_CORE_UTILIZATION_POLICY", "value": "x" * 300}]}),
+        ("env-set-twice", {"env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": CARDS}] * 2}),
+        ("driver-capabilities-incomplete", {"env": [{"name": "NVIDIA_DRIVER_CAPABILITIES", "value": "video," * 60}]}),
+        ("gpu-selection-annotation", {"annotations": {"nvidia.com/use-gpuuuid": CARDS.replace(",", ", ")}}),
+        ("gpu-selection-annotation", {"annotations": {"nvidia.com/use-gpuuuid": CARDS[4:]}}),
+        ("gpu-privileged", {"securityContext": {"privileged": True}}),
+    ],
+)
+def test_messages_fit_a_warning_whatever_the_value(rule: str, parts: Object) -> None:
+    limits = {"nvidia.com/gpu": 1, "nvidia.com/gpumem": 4000}
+    kept = {key: part for key, part in parts.items() if key != "annotations"}
+    container = {"name": "tensorflow-container", "image": "x:1", "resources": {"limits": limits}, **kept}
+    body = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "a-name-of-some-length", "annotations": parts.get("annotations", {})},
+        "spec": {"containers": [container]},
+    }
+    told = [each.message for each in found(body, PLAIN) if each.rule == rule]
+    assert told
+    assert all(len(message) <= 200 for message in told), told
+
+
 def test_the_last_entry_of_a_name_counts() -> None:
     entries = tuple(
         Env("CUDA_DISABLE_CONTROL", value, ("spec", "containers", 0, "env", n)) for n, value in enumerate("10")

@@ -217,6 +217,25 @@ def test_mib_where_larger_units_count_are_told_in_units(name: str, written: obje
     assert [each.fix for each in found(body) if each.rule == "gpu-memory-unit"] == [f"write {name}: {fix}"]
 
 
+@pytest.mark.parametrize(
+    ("limits", "then"),
+    [
+        ({"amd.com/gpu": 1, "amd.com/gpucores": 120}, "a card has 100, and HAMi from 2.10 denies the Pod"),
+        ({"hygon.com/dcunum": 1, "hygon.com/dcucores": 120}, "a card has 100"),
+    ],
+)
+def test_cores_of_other_vendors_above_100(limits: Mapping[str, object], then: str) -> None:
+    ((_, message),) = said("gpu-cores-range", limits)
+    assert message.endswith(f"; {then}")
+
+
+def test_memory_that_hamis_webhook_denies_is_said_where_that_webhook_is_asked() -> None:
+    limits = {"mthreads.com/vgpu": 1, "mthreads.com/sgpu-memory": 10}
+    assert "gpu-memory-unit" in {each.rule for each in found(pod(limits))}
+    off = read_stack({"hamiWebhook": False})
+    assert "gpu-memory-unit" not in {each.rule for each in found(pod(limits), off)}
+
+
 def stack_of(path: Path) -> Stack:
     declared = DECLARED.search(path.read_text(encoding="utf-8"))
     return read_stack(yaml.safe_load(declared.group(1)) if declared else {})

@@ -7,6 +7,7 @@ from webhook.model import Container, Env, Place, Pod
 from webhook.parse.placeholders import templated
 from webhook.rule import Edit, Finding, Severity, rule
 from webhook.stack import Stack
+from webhook.vgpu.wording import excerpt
 
 _UNREAD = {
     "ACTIVE_OOM_KILLER": "HAMi's library reads it and its killer is never called",
@@ -53,7 +54,7 @@ def _why(entry: Env) -> tuple[str, str]:
 
 
 def _finding(pod: Pod, container: Container, entry: Env, why: str, cure: str) -> Finding:
-    shown = f": {entry.value}" if entry.value is not None else ""
+    shown = f": {excerpt(entry.value)}" if entry.value is not None else ""
     place = Place(pod.ref, entry.path)
     edit = Edit("replace", Place(pod.ref, (*entry.path, "value")), cure) if cure else Edit("remove", place)
     return Finding(

@@ -7,6 +7,7 @@ from webhook.model import Place, Pod
 from webhook.parse.placeholders import templated
 from webhook.rule import Edit, Finding, Severity, rule
 from webhook.stack import Stack
+from webhook.vgpu.wording import excerpt
 
 _NAME = "NVIDIA_DRIVER_CAPABILITIES"
 _NEEDED = ("compute", "utility")
@@ -34,12 +35,12 @@ def driver_capabilities_incomplete(pod: Pod, stack: Stack) -> Iterator[Finding]:
         lacking = [word for word in _NEEDED if word not in given]
         if not given or "all" in given or not lacking:
             continue
-        whole = ",".join([*given, *lacking])
+        whole, lacks = ",".join([*given, *lacking]), " and ".join(lacking)
         place = Place(pod.ref, (*entry.path, "value"))
         yield Finding(
             place,
-            f"container {container.name} of {pod} has {_NAME}: {entry.value}, without {' and '.join(lacking)}: HAMi's "
-            "library needs the driver's libraries of both compute and utility",
+            f"container {container.name} of {pod} has {_NAME}: {excerpt(entry.value)}, without {lacks}, "
+            "which HAMi's library needs",
             fix=f"write {_NAME}: {whole}",
             edits=(Edit("replace", place, whole),),
         )

@@ -6,6 +6,7 @@ from webhook.isolation import CORE_POLICY, TASK_PRIORITY, VISIBLE, is_injected, 
 from webhook.model import Container, Env, Place, Pod
 from webhook.rule import Edit, Finding, Related, Severity, rule
 from webhook.stack import Stack
+from webhook.vgpu.wording import excerpt
 
 _WATCHED = (TASK_PRIORITY, CORE_POLICY, VISIBLE)
 
@@ -44,11 +45,11 @@ def env_set_twice(pod: Pod, stack: Stack) -> Iterator[Finding]:
 
 def _there_twice(pod: Pod, container: Container, entries: list[Env]) -> Finding:
     first, *_, kept = entries
-    shown = f": {kept.value}" if kept.value else ""
+    shown = f": {excerpt(kept.value)}" if kept.value else ""
     return Finding(
         Place(pod.ref, first.path),
-        f"container {container.name} of {pod} has {len(entries)} entries {first.name}: the last one counts{shown}, and "
-        "server-side apply refuses the object",
+        f"container {container.name} of {pod} has {len(entries)} entries {first.name}: the last one counts{shown}; "
+        "server-side apply refuses them",
         fix=f"keep one entry {first.name}",
         related=tuple(Related(Place(pod.ref, entry.path), "set again here") for entry in entries[1:]),
     )

@@ -26,8 +26,8 @@ def gpu_cores_range(pod: Pod, stack: Stack) -> Iterator[Finding]:
 
     `nvidia.com/gpucores` is percent of the cores of each card. More than 100 is booked as 100 (HAMi
     pkg/device/nvidia/device.go:772-776, all releases, seen with 150), so the card is the container's alone, while
-    quotas and scores count the number as written. AMD's and Enflame's parts of the webhook deny the Pod instead
-    (amd/device.go:78-98, enflame/device.go:113-177, 2.10).
+    quotas and scores count the number as written. AMD's part of the webhook denies the Pod instead
+    (amd/device.go:78-98, 2.10), and so does Enflame's where no drs-gcu is asked for (enflame/device.go:113-177).
 
     Memory or cores without a count: HAMi's webhook adds one card on NVIDIA (device.go:398-414, `defaultGPUNum`, seen),
     which is worth an info. Where that webhook is off, does not look at the Pod, or defaultGPUNum is 0, nothing adds it:
@@ -40,13 +40,16 @@ def gpu_cores_range(pod: Pod, stack: Stack) -> Iterator[Finding]:
     for request in served(pod, stack):
         cores = request.cores
         if cores is not None and request.vendor in _IN_PERCENT and type(cores.number) is int and cores.number > _ALL:
-            yield _too_many(pod, request, cores)
+            yield _too_many(pod, stack, request, cores)
         if request.count is None and not request.is_part and not opted_out(pod):
             yield from _without_card(pod, stack, request)
 
 
-def _too_many(pod: Pod, request: Asked, cores: Ask) -> Finding:
+def _too_many(pod: Pod, stack: Stack, request: Asked, cores: Ask) -> Finding:
     then = "HAMi books it as 100" if request.vendor == "nvidia" else "a card has 100"
+    denied = [reading.who for reading in readings(request, pod, stack) if reading.fate == "denied"]
+    if denied and request.vendor != "nvidia":
+        then += f", and {denied[-1]} denies the Pod"
     return Finding(
         request.place(pod, cores),
         f"{named(request, pod)} asks for {cores.text} percent of a card's cores ({cores.name}); {then}",

@@ -7,7 +7,7 @@ from webhook.quantity import canonical, quantity
 from webhook.rule import Edit, Finding, Related, Severity, rule
 from webhook.stack import Stack
 from webhook.vgpu import Ask, Asked, asking, is_refused, shown
-from webhook.vgpu.wording import named
+from webhook.vgpu.wording import excerpt, named
 
 _MOST = 32
 """Cards of the largest nodes; none is known with more."""
@@ -93,10 +93,11 @@ def _count(pod: Pod, stack: Stack, request: Asked, ask: Ask) -> Iterator[Finding
     if ask.number is None or 0 < ask.number <= _MOST or is_refused(ask):
         return
     if ask.number > _MOST and not stack.is_foreign(pod):
+        number = excerpt(str(quantity(ask.value)))
         yield Finding(
             request.place(pod, ask),
-            f"{named(request, pod)} asks for {quantity(ask.value)} cards ({ask.name}: {canonical(ask.value)}), and one "
-            "node must have them all: the Pod waits for ever",
+            f"{named(request, pod)} asks for {number} cards ({ask.name}: {canonical(ask.value)}), "
+            "and one node must have them all: the Pod waits for ever",
             fix=f"write for {ask.name} how many physical cards of a node the container needs",
             severity=Severity.WARNING,
         )

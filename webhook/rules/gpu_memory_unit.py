@@ -6,7 +6,7 @@ from webhook.model import Pod
 from webhook.rule import Edit, Finding, Severity, rule
 from webhook.stack import Stack
 from webhook.vgpu import LARGEST, Ask, Asked, has_binary_suffix, has_suffix, is_illegal, readings, served, traits
-from webhook.vgpu.wording import consequence, named
+from webhook.vgpu.wording import consequence, excerpt, named
 
 _MIB = 2**20
 _GIB = 2**10  # in MiB
@@ -46,7 +46,7 @@ def gpu_memory_unit(pod: Pod, stack: Stack) -> Iterator[Finding]:
             continue
         if _is_too_much(request, ask, stack):
             yield _too_much(pod, request, ask, stack)
-        elif is_illegal(request):
+        elif is_illegal(request) and any(each.fate == "denied" for each in readings(request, pod, stack)):
             yield _no_slice(pod, request, ask)
 
 
@@ -75,7 +75,7 @@ def _too_much(pod: Pod, request: Asked, ask: Ask, stack: Stack) -> Finding:
     harmless = request.vendor != "nvidia" and bool(read) and all(reading.is_sound for reading in read)
     return Finding(
         request.place(pod, ask),
-        f"{named(request, pod)}: {written}{ask.name} is {number} {counted}{then}",
+        f"{named(request, pod)}: {written}{ask.name} is {excerpt(str(number))} {counted}{then}",
         fix=_fix(ask, right, unit, counted),
         severity=Severity.WARNING if harmless else None,
         edits=tuple(_edits(pod, request, ask, right)) if right and _is_exact(ask, number, unit) else (),

@@ -8,7 +8,7 @@ from webhook.model import Container, Place, Pod
 from webhook.rule import Finding, Severity, rule
 from webhook.stack import Stack
 from webhook.vgpu import Asked, asking
-from webhook.vgpu.wording import container_of, named
+from webhook.vgpu.wording import container_of, excerpt, named
 
 _PRIORITIES = (0, 1)
 
@@ -82,7 +82,7 @@ def _environment(pod: Pod, stack: Stack, container: Container) -> Iterator[Findi
     effect = _effect(stack) if number else "HAMi's library reads 0, the highest priority"
     yield Finding(
         Place(pod.ref, (*entry.path, "value")),
-        f"{container_of(container, pod)} has {TASK_PRIORITY}={entry.value[:40]}; {effect}",
+        f"{container_of(container, pod)} has {TASK_PRIORITY}={excerpt(entry.value)}; {effect}",
         fix=f'write "0" (high) or "1" (low) for {TASK_PRIORITY}',
         severity=_severity(stack) if number else None,
     )

@@ -8,6 +8,7 @@ from webhook.rule import Finding, Severity, rule
 from webhook.stack import Stack
 
 _REFUSES = (2, 10)
+_UNLIMITED = "it sees every card of the node, without a limit"
 
 
 @rule(Pod, Severity.ERROR, evidence="seen")
@@ -46,15 +47,10 @@ def _message(pod: Pod, container: Container, stack: Stack) -> str:
     who = f"container {container.name} of {pod} is privileged"
     if stack.hami is not None and stack.hami >= _REFUSES:
         return f"{who}, and the Pod asks for a GPU: HAMi's webhook refuses it whole"
-    before = _before(container, stack)
-    if stack.hami is not None:
-        return f"{who} in a Pod that asks for a GPU: {before}"
-    return f"{who} in a Pod that asks for a GPU: HAMi 2.10 refuses the Pod; up to 2.9 {before}"
-
-
-def _before(container: Container, stack: Stack) -> str:
-    unlimited = "it sees every card of the node, without a limit"
-    return f"HAMi's webhook skips it, and {unlimited}" if _asks(container, stack) else unlimited
+    if stack.hami is None:
+        return f"{who} in a Pod that asks for a GPU: HAMi 2.10 refuses the Pod; up to 2.9 {_UNLIMITED}"
+    skipped = "HAMi's webhook skips it, and " if _asks(container, stack) else ""
+    return f"{who} in a Pod that asks for a GPU: {skipped}{_UNLIMITED}"
 
 
 def _asks(container: Container, stack: Stack) -> bool:

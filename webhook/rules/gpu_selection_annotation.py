@@ -21,6 +21,7 @@ from webhook.model import Pod
 from webhook.parse.placeholders import templated
 from webhook.rule import Edit, Finding, Severity, rule
 from webhook.stack import Stack, Version
+from webhook.vgpu.wording import excerpt
 
 
 class _Fault(NamedTuple):
@@ -80,7 +81,7 @@ def _finding(pod: Pod, key: str, value: str, fault: _Fault) -> Finding:
     place = pod.annotation(key, at="value")
     return Finding(
         place,
-        f"{pod} has {key}: {value!r}: {fault.end}",
+        f"{pod} has {key}: {excerpt(value)!r}: {fault.end}",
         fix=fault.fix,
         severity=fault.severity,
         edits=(Edit("replace", place, fault.certain),) if fault.certain is not None else (),
@@ -156,7 +157,7 @@ def _uuids(value: str, hami: Version | None) -> _Fault | None:
     wrong = next((word for word in words if not word.startswith(("GPU-", "MIG-"))), "")
     if wrong:
         return _Fault(
-            f"{wrong} is no UUID of a card, so it fits none", "write whole UUIDs, as nvidia-smi -L shows them"
+            f"{excerpt(wrong)} is no UUID of a card, so it fits none", "write whole UUIDs, as nvidia-smi -L shows them"
         )
     if not words:
         end = "it is empty: up to HAMi 2.9 it fits no card" if hami is None else "it is empty and fits no card"

@@ -22,6 +22,7 @@ from webhook.isolation import (
 from webhook.model import Container, Env, Place, Pod
 from webhook.rule import Edit, Finding, Severity, rule
 from webhook.stack import Stack
+from webhook.vgpu.wording import excerpt
 
 _OWNED = re.compile(
     r"CUDA_DEVICE_MEMORY_LIMIT_[0-9]+|CUDA_DEVICE_SM_LIMIT(_[0-9]+)?|CUDA_DEVICE_MEMORY_SHARED_CACHE|CUDA_REDIRECT"
@@ -76,7 +77,7 @@ def isolation_env(pod: Pod, stack: Stack) -> Iterator[Finding]:
 
 
 def _finding(pod: Pod, container: Container, entry: Env, end: str, fix: str) -> Finding:
-    shown = f": {entry.value}" if entry.value is not None else " from elsewhere"
+    shown = f": {excerpt(entry.value)}" if entry.value is not None else " from elsewhere"
     place = Place(pod.ref, entry.path)
     return Finding(
         place,

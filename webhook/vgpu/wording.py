@@ -10,6 +10,12 @@ from webhook.vgpu.asking import Asked
 from webhook.vgpu.reading import Reading
 
 _ALL = 100
+_SHORT = 40
+
+
+def excerpt(text: str) -> str:
+    """A value of the user's in a message: of eight cards' UUIDs or a whole script the beginning will do."""
+    return text if len(text) <= _SHORT else f"{text[:_SHORT]}…"
 
 
 def container_of(container: Container, pod: Pod) -> str:
