@@ -52,7 +52,7 @@ STRANGE: list[Any] = [
 
 
 def documents() -> list[Any]:
-    found = []
+    found: list[Any] = []
     for path in SEEDS:
         if path.exists():
             found.extend(each.data for chunk in cut([path.read_bytes()]) for each in read(chunk))
