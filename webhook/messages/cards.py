@@ -254,7 +254,7 @@ CARDS: tuple[Message, ...] = (
     ),
     Message(
         "kubelet-unexpected-admission",
-        ("UnexpectedAdmissionError", "Allocate failed due to rpc error: code = Unknown desc = {error:text}"),
+        ("UnexpectedAdmissionError", "Allocate failed due to rpc error"),
         "reason of the Pod (kubelet)",
         "kubelet refused the Pod on its node; the text behind it is of the device plugin or the kubelet's own.",
         (

@@ -150,8 +150,8 @@ CONTAINERS: tuple[Message, ...] = (
                 "RKE2 find it by themselves once the toolkit is installed"
             ),
         ),
-        evidence="read",
-        source="containerd internal/cri/config",
+        evidence="inferred",
+        source="containerd's CRI plugin, getSandboxRuntime; reports of users",
     ),
     Message(
         "hami-core-log",
