@@ -51,7 +51,8 @@ def isolation_env(pod: Pod, stack: Stack) -> Iterator[Finding]:
     - `NVIDIA_VISIBLE_DEVICES` in a container with a GPU takes the place of the cards that HAMi chose: others are
       visible, without a limit, and `none` hides all. In a container without a GPU of a GPU Pod, any value but none and
       void shows it cards; with HAMi's overwriteEnv it is overwritten, and nothing is said. In a Pod without any GPU
-      it is info, and silent for DaemonSets and privileged containers: those watch over cards.
+      it is info, and silent for DaemonSets and privileged containers, which watch over cards, and for containers that
+      ask another device plugin for a GPU.
     - `CUDA_TASK_PRIORITY` 0 without `nvidia.com/priority`: containers of a lower priority on the card stop whenever
       this one computes (cmd/vGPUmonitor/feedback.go:74-134).
     - `GPU_CORE_UTILIZATION_POLICY` disable beside `nvidia.com/gpucores` below 100: the cores are booked and not held.
@@ -142,7 +143,7 @@ def _uncored(pod: Pod, container: Container, entry: Env, stack: Stack) -> Findin
 
 def _peeks(pod: Pod, container: Container, entry: Env, stack: Stack) -> Finding | None:
     """A container that asks for no GPU and sees some."""
-    if entry.value is None or entry.value in _BLIND or container.privileged:
+    if entry.value is None or entry.value in _BLIND or container.privileged or _asks_elsewhere(container):
         return None
     if stack.overwrite_env and is_mutated(pod, container, stack):
         return None
@@ -153,3 +154,8 @@ def _peeks(pod: Pod, container: Container, entry: Env, stack: Stack) -> Finding 
     fix = f"remove {VISIBLE}, or ask for {(*nvidia(stack).count, 'a GPU')[0]} under limits"
     found = _finding(pod, container, entry, f"it asks for no GPU and sees {cards}, without a limit", fix)
     return found if beside else found._replace(severity=Severity.INFO)
+
+
+def _asks_elsewhere(container: Container) -> bool:
+    """Whether it asks for a GPU under a name of another device plugin: nvidia.com/mig-1g.5gb, aliyun.com/gpu-mem."""
+    return any(name.startswith("nvidia.com/") or "gpu" in name for name in container.limits)
