@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from importlib import resources
 from pathlib import Path
@@ -275,14 +276,20 @@ def test_there_is_no_cluster_to_ask(
     assert "server.certs: managed certificates live in a cluster, and there is no cluster" in capsys.readouterr().err
 
 
+CERTIFICATE = "-----BEGIN CERTIFICATE-----\nQQ==\n-----END CERTIFICATE-----\n"
+
+
 def test_registration(gangcheck: Call, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("ca.pem").write_text("CERTIFICATE", encoding="ascii")
+    Path("ca.pem").write_text(CERTIFICATE, encoding="ascii")
     url = "https://127.0.0.1:8443"
     args = ["--url", url, "--ca-file", "ca.pem", "--failure-policy", "Fail", "--exclude-namespace", "gpu"]
     assert gangcheck("registration", *args) == 0
     mutating, validating = yaml.safe_load_all(capsys.readouterr().out)
     assert (mutating["kind"], validating["kind"]) == ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
-    assert mutating["webhooks"][0]["clientConfig"] == {"url": f"{url}/mutate", "caBundle": "Q0VSVElGSUNBVEU="}
+    assert mutating["webhooks"][0]["clientConfig"] == {
+        "url": f"{url}/mutate",
+        "caBundle": b64encode(CERTIFICATE.encode()).decode(),
+    }
     assert {hook["failurePolicy"] for hook in validating["webhooks"]} == {"Fail", "Ignore"}
     assert gangcheck("registration", "--namespace", "ours", "--service", "it", "--port", "9443") == 0
     mutating, _ = yaml.safe_load_all(capsys.readouterr().out)
@@ -292,6 +299,18 @@ def test_registration(gangcheck: Call, capsys: pytest.CaptureFixture[str]) -> No
         "path": "/mutate",
         "port": 9443,
     }
+
+
+def test_registration_takes_certificates_and_no_key(gangcheck: Call, capsys: pytest.CaptureFixture[str]) -> None:
+    url = ("--url", "https://127.0.0.1:8443")
+    assert gangcheck("registration", *url) == 0
+    assert "without --ca-file the API server trusts https://127.0.0.1:8443 only by" in capsys.readouterr().err
+    Path("both.pem").write_text(f"{CERTIFICATE}-----BEGIN PRIVATE KEY-----\n", encoding="ascii")
+    assert gangcheck("registration", *url, "--ca-file", "both.pem") == 2
+    assert "both.pem: a private key is in this file" in capsys.readouterr().err
+    Path("none.pem").write_text("kind: Pod\n", encoding="ascii")
+    assert gangcheck("registration", *url, "--ca-file", "none.pem") == 2
+    assert "none.pem: no PEM certificate is in this file" in capsys.readouterr().err
 
 
 def pod_review(**changes: Any) -> Request:  # noqa: ANN401 - any of Request's fields

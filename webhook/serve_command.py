@@ -311,8 +311,7 @@ def registration(
     """
     import yaml
 
-    from webhook import sources
-    from webhook.console import write
+    from webhook.console import say, write
     from webhook.registration import Options, Reach, configurations
     from webhook.review import Enforcement
     from webhook.rules import all_rules
@@ -320,7 +319,9 @@ def registration(
     flags = {"inject.stripMinResources": inject__stripMinResources}
     config = configuration(config_file, all_rules(), flags, stack=stack)
     enforcement = config.enforcement or Enforcement()
-    reach = Reach(url, namespace, service, port, sources.read_text(ca_file).encode() if ca_file else b"")
+    reach = Reach(url, namespace, service, port, _authority(ca_file))
+    if url and not ca_file:
+        say(f"note: without --ca-file the API server trusts {url} only by an authority that its own machine knows")
     repairs = config.env is not None and config.env.strip_min_resources
     options = Options(reach, excluded, failure_policy, regime, events=enforcement.events, repairs=repairs)
     if admission_policy:
@@ -330,3 +331,17 @@ def registration(
     else:
         both = configurations(config.stack, options)
     return 0 if write(yaml.safe_dump_all(both, sort_keys=False, width=120), "-") else 4
+
+
+def _authority(file: str | None) -> bytes:
+    """The certificates of an authority, which everybody who may read webhook configurations will read."""
+    from webhook import sources
+
+    if not file:
+        return b""
+    text = sources.read_text(file)
+    if "PRIVATE KEY-----" in text:
+        raise BadConfig(f"{file}: a private key is in this file; give one with the authority's certificate alone")
+    if "-----BEGIN CERTIFICATE-----" not in text:
+        raise BadConfig(f"{file}: no PEM certificate is in this file")
+    return text.encode()
