@@ -51,7 +51,7 @@ def objects(path: Path) -> list[object]:
 
 
 def is_plain(path: Path) -> bool:
-    """Whether writing the fixture's objects anew keeps them as they are; Helm values are no objects, a comment is lost."""
+    """Whether writing the fixture's objects anew keeps them as they are; Helm values are none, comments are lost."""
     text = path.read_text(encoding="utf-8")
     if "# stack:" in text or "# gangcheck: ignore" in text or path.name.split(".")[0] in READING:
         return False
