@@ -268,6 +268,8 @@ def test_what_a_pod_books_by_release() -> None:
     assert booked(container({"gpu": 1})) == [(1, None)] * 4
     assert booked(container({"gpu": 1, "gpumem": "16Gi"})) == [(1, 0), (1, 0), (1, 0), (0, 0)]
     assert booked(container({"gpu": 0})) == [(0, 0)] * 4
+    denied = container({"gpu": 1, "gpumem-percentage": 150}, name="other")
+    assert booked(app, denied)[-1] == (0, 0)
 
 
 def test_totals_are_told_by_family() -> None:

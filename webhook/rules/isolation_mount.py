@@ -51,7 +51,7 @@ def _covered(mount: Mount) -> str:
     target = mount.target
     if not ("vgpu" in target or "ld.so.preload" in target or "overrideEnv" in target) or target[0] != "/":
         return ""
-    path = normpath(target)
+    path = normpath(f"/{target.lstrip('/')}")  # two slashes in front are one to Linux, and two to POSIX
     if path in _ENDS:
         return path
     return _FOLDER if path.startswith(f"{_FOLDER}/") else ""

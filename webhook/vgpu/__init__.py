@@ -137,7 +137,7 @@ def totals(pod: Pod, stack: Stack) -> tuple[Total, ...]:
     Up to 2.8 that is the sum of its app containers; 2.9 adds the init containers; from 2.10 on it is the sum of the app
     containers or the largest init container, whichever is more (pkg/device/initContainer.go:36-114). Native sidecars
     count as init containers. 2.10 compares card by card; this is the sum over all of them, which is the same while each
-    container asks for the same cards.
+    container asks for the same cards. A Pod that HAMi's webhook denies for one container books nothing.
     """
     found: list[Total] = []
     families = dict.fromkeys(each.asked.family for each in requests(pod, stack))
@@ -157,6 +157,8 @@ def _total(pod: Pod, stack: Stack, family: str, version: Version) -> Total:
         if request.family != family or not request.device or request.is_unclear:
             continue
         reading = _reading(request, where(pod, request.container, stack), version)
+        if reading is not None and reading.fate == "denied":
+            return nothing
         if reading is None or reading.fate not in _BOOKED:
             continue
         if request.container.role == "app":
