@@ -92,6 +92,7 @@ def test_an_empty_file_is_the_default(text: str) -> None:
     [
         ("stck: {}\n", "1:1", "unknown key 'stck'; did you mean 'stack'?; known here: admission, exclude, failOn"),
         ("stack:\n  hami: 2.10\n", "2:9", "2.1 is a number to YAML, and 2.10 would be 2.1; write it in quotes"),
+        ('stack:\n  hami: "2"\n', "2:9", "hami: wanted is a version in quotes (\"2.10\"), and this is '2'"),
         ("stack:\n  hami: two\n", "2:9", "hami: wanted is a version in quotes (\"2.10\"), and this is 'two'"),
         ("stack:\n  hami: true\n", "2:9", "and this is true"),
         ("stack:\n  haim: '2.10'\n", "2:3", "unknown key 'haim'; did you mean 'hami'?"),

@@ -142,8 +142,8 @@ def seconds(value: object, path: Path) -> int:
 
 
 def version(value: object, path: Path) -> tuple[int, ...]:
-    """YAML reads 2.10 as the number 2.1, so a version is text."""
-    if isinstance(value, str) and re.fullmatch(r"v?[0-9]{1,5}(\.[0-9]{1,5}){0,2}", value):
+    """YAML reads 2.10 as the number 2.1, so a version is text. A major alone says too little: 2 would be before 2.6."""
+    if isinstance(value, str) and re.fullmatch(r"v?[0-9]{1,5}(\.[0-9]{1,5}){1,2}", value):
         return tuple(int(part) for part in value.removeprefix("v").split("."))
     if isinstance(value, int | float) and not isinstance(value, bool):
         raise Wrong(path, f"{value} is a number to YAML, and 2.10 would be 2.1; write it in quotes")
