@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from webhook import explain
 from webhook.metrics import described, metrics, watch_authority, watch_index, watch_requests
 from webhook.rules import all_rules
@@ -44,3 +46,22 @@ def test_readme_shows_what_the_commands_print() -> None:
     if os.environ.get("UPDATE_README"):
         README.write_text(rendered(text), encoding="utf-8")
     assert README.read_text(encoding="utf-8") == rendered(text)
+
+
+def test_links_inside_lead_somewhere() -> None:
+    text = README.read_text(encoding="utf-8")
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    anchors = {re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    assert set(re.findall(r"\]\(#([^)]+)\)", text)) <= anchors
+
+
+@pytest.mark.parametrize("mark", ["", "# "])
+def test_the_configuration_that_is_shown_can_be_used(tmp_path: Path, mark: str) -> None:
+    """With and without the line that is commented out."""
+    [shown] = re.findall(r"```yaml\n(stack:\n  hami.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert "\n  # resources:" in shown
+    used = tmp_path / ".gangcheck.yaml"
+    used.write_text(shown.replace("\n  # resources:", f"\n  {mark}resources:"), encoding="utf-8")
+    command = [sys.executable, "-m", "webhook", "lint", "--config", str(used), "manifests/examples/mended-gang.yaml"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
