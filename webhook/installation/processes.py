@@ -103,6 +103,16 @@ def scheduler_minor(each: Process) -> int | None:
     return version[1] if version and len(version) > 1 and version[0] in {0, 1} else None
 
 
+_NEW_GROUP = 25
+
+
+def reads_old_group(each: Process) -> bool:
+    """Whether this is scheduler-plugins up to 0.24 by its tag, whose PodGroups are of scheduling.sigs.k8s.io
+    (v0.24.9 and v0.25.7 manifests/coscheduling/crd.yaml)."""
+    minor = scheduler_minor(each)
+    return minor is not None and minor < _NEW_GROUP
+
+
 _EXTENDER_FLAGS = ("http-bind", "device-config-file", "gpu-scheduler-policy", "node-lock-timeout")
 
 

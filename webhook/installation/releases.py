@@ -7,9 +7,11 @@ only one there (in the same file first, then in the same folder). What is left o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple, TypeVar
 
 from webhook.installation import processes as run
+from webhook.installation.resources import VALUES
 from webhook.installation.values import Given
 from webhook.model import DeviceConfig, Fact, Pod, Process, Ref, Release, SchedulerConfig, Workload, dig
 
@@ -106,18 +108,43 @@ def serves_hami(config: SchedulerConfig) -> bool:
 
 
 def hami_extender(config: SchedulerConfig) -> tuple[int, Mapping[str, object]] | None:
-    """HAMi's extender in a configuration, with its index: it manages a resource that HAMi alone has, or extended
-    resources from the scheduler's own Pod (HAMi v2.10.0 charts/hami/templates/scheduler/configmap.yaml)."""
-    for index, extender in config.extenders:
-        managed = extender.get("managedResources")
-        names = {str(dig(item, "name")) for item in managed} if isinstance(managed, list) else set()
-        local = "127.0.0.1" in str(extender.get("urlPrefix", ""))
-        if names & _NAMES or (local and any("/" in name for name in names)):
-            return index, extender
-    return None
+    """HAMi's extender in a configuration, with its index: it manages a resource that HAMi alone has, or, where those
+    are renamed, extended resources from the port of HAMi's in the scheduler's own Pod (HAMi v2.10.0
+    charts/hami/templates/scheduler/configmap.yaml), or as the only one beside HAMi's program. Others are there too:
+    TopoLVM's and gpushare's listen on the same host."""
+    managing = [(index, each, _managed(each)) for index, each in config.extenders]
+    named = [(index, each) for index, each, names in managing if names & _names()]
+    if named:
+        return named[0]
+    local = [
+        (index, each)
+        for index, each, names in managing
+        if "127.0.0.1" in str(each.get("urlPrefix", "")) and any("/" in name for name in names)
+    ]
+    own = [found for found in local if str(found[1]["urlPrefix"]).rstrip("/") in _PREFIXES]
+    if own:
+        return own[0]
+    return local[0] if len(config.extenders) == 1 and local and _beside_hami(config) else None
 
 
-_NAMES = frozenset({"nvidia.com/gpumem", "nvidia.com/gpucores", "nvidia.com/gpumem-percentage", "nvidia.com/priority"})
+def _managed(extender: Mapping[str, object]) -> set[str]:
+    managed = extender.get("managedResources")
+    return {str(dig(item, "name")) for item in managed} if isinstance(managed, list) else set()
+
+
+def _beside_hami(config: SchedulerConfig) -> bool:
+    """Whether HAMi's extender runs in the Pod of the kube-scheduler that reads the configuration."""
+    process = config.process
+    return process is not None and any(run.is_extender(each) for each in run.processes([process.pod]))
+
+
+_PREFIXES = frozenset({"https://127.0.0.1:443", "https://127.0.0.1", "http://127.0.0.1:80", "http://127.0.0.1"})
+
+
+@cache
+def _names() -> frozenset[str]:
+    """The names of resources that HAMi's chart has, but for the one that NVIDIA's own device plugin has too."""
+    return frozenset(usual for _, _, usual in VALUES.values()) - {"nvidia.com/gpu"}
 
 
 def _rendered(extender: Process, parts: Parts, configs: Sequence[SchedulerConfig], file_of: FileOf) -> Release:

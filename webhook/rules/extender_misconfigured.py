@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from webhook.installation.releases import hami_extender
 from webhook.model import Release, SchedulerConfig
 from webhook.rule import Edit, Finding, Related, Severity, rule
 from webhook.stack import Stack
@@ -40,8 +41,10 @@ def extender_misconfigured(release: Release, stack: Stack) -> Iterator[Finding]:
 
 
 def _of_hami(config: SchedulerConfig) -> Iterator[tuple[int, Mapping[str, object]]]:
-    """The extenders that are HAMi's: the ones that manage resources, or the only one."""
-    found = config.extenders
+    """The extender that is HAMi's; where that cannot be told, those that manage resources, or the only one."""
+    own, found = hami_extender(config), config.extenders
+    if own:
+        return iter([own])
     return ((index, each) for index, each in found if len(found) == 1 or each.get("managedResources"))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from webhook.installation.accesses import is_built_in
-from webhook.installation.processes import is_kube_scheduler
+from webhook.installation.processes import is_kube_scheduler, reads_old_group
 from webhook.installation.profiles import is_enabled
 from webhook.model import GROUP_API, Access, Grant, Permission, Place, Process, dig
 from webhook.rule import Finding, Severity, rule
@@ -39,11 +39,11 @@ def podgroup_access_missing(access: Access, stack: Stack) -> Iterator[Finding]:
     all-in-one.yaml), by a RoleBinding, which holds in one namespace alone, or it names another API group.
 
     Silent where a role that is bound to the account is not in the input (in a whole installation it does not exist),
-    and where the input holds nothing about its rights. What has no right among those that are shown, in an input that
-    is no whole installation, is a warning.
+    where the input holds nothing about its rights, and on scheduler-plugins up to 0.24, which reads another API group.
+    What has no right among those that are shown, in an input that is no whole installation, is a warning.
     """
     scheduler = next((each for each in access.processes if is_kube_scheduler(each)), None)
-    if scheduler is None or not any(is_enabled(each) for each in access.configs):
+    if scheduler is None or reads_old_group(scheduler) or not any(is_enabled(each) for each in access.configs):
         return
     missing = [verb for verb in VERBS if not access.allows(GROUP_API, RESOURCE, verb)]
     if not missing or not all(each.known for each in access.grants):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.installation.processes import is_kube_scheduler
+from webhook.installation.processes import is_kube_scheduler, reads_old_group
 from webhook.model import GROUP_API, Access
 from webhook.rule import Finding, Severity, rule
 from webhook.stack import Stack
@@ -23,10 +23,16 @@ def podgroup_controller_access(access: Access, stack: Stack) -> Iterator[Finding
     `podgroups` gives no subresource with it: the status then stays empty, while its log repeats `is forbidden`. Gangs
     are placed all the same, since Coscheduling never reads the status.
 
-    Silent where a role that is bound to it is not in the input.
+    Silent where a role that is bound to it is not in the input, and on releases up to 0.24, which have the kind in
+    another API group.
     """
     controller = next((each for each in access.processes if not is_kube_scheduler(each)), None)
-    if controller is None or not access.grants or not all(each.known for each in access.grants):
+    if (
+        controller is None
+        or reads_old_group(controller)
+        or not access.grants
+        or not all(each.known for each in access.grants)
+    ):
         return
     missing = [f"{verb} {resource}" for resource, verb in _NEEDED if not access.allows(GROUP_API, resource, verb)]
     if missing:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from webhook.installation.processes import reads_old_group, scheduler_minor
 from webhook.installation.profiles import coscheduling_entry
 from webhook.model import GROUP_API, GroupDefinition, Place, Ref, SchedulerConfig, dig
 from webhook.rule import Finding, Severity, rule
@@ -21,15 +22,16 @@ def podgroup_crd(definition: GroupDefinition, stack: Stack) -> Iterator[Finding]
     whole installation and holds none; of a part of one nothing can be told.
 
     scheduler-plugins up to 0.24 had the kind in the group scheduling.sigs.k8s.io, which 0.25 and later do not read
-    (warning; Koordinator has that group to this day). Definitions up to 0.28 do not refuse a minMember of 0 or below,
-    which means no gang, without a word (warning; manifests/coscheduling/crd.yaml of each release).
+    (warning, unless the image or the configuration is of that age; Koordinator has that group to this day). Definitions
+    up to 0.28 do not refuse a minMember of 0 or below, which means no gang, without a word (warning;
+    manifests/coscheduling/crd.yaml of each release).
     """
     if definition.ref is None:
         if definition.whole and definition.config:
             yield _absent(definition.config)
         return
     group = dig(definition.body, "spec", "group")
-    if group == OLD_GROUP and definition.config and not definition.own:
+    if group == OLD_GROUP and definition.config and not definition.own and not _of_old_times(definition.config):
         yield Finding(
             Place(definition.ref, ("spec", "group")),
             f"this is the PodGroup of scheduler-plugins up to 0.24 ({OLD_GROUP}); Coscheduling of 0.25 and later reads "
@@ -39,6 +41,14 @@ def podgroup_crd(definition: GroupDefinition, stack: Stack) -> Iterator[Finding]
         )
     elif group == GROUP_API:
         yield from _loose(definition.ref, definition.body)
+
+
+def _of_old_times(config: SchedulerConfig) -> bool:
+    """Whether this is scheduler-plugins up to 0.24: by its image, else by a version of the configuration's API that
+    none of the later ones takes."""
+    if config.process and scheduler_minor(config.process) is not None:
+        return reads_old_group(config.process)
+    return config.api_version.endswith(("alpha1", "alpha2", "beta1"))
 
 
 def _absent(config: SchedulerConfig) -> Finding:
