@@ -222,6 +222,8 @@ def _has_content(file: Path) -> bool:
 
 
 def _from_file(kubeconfig: str, configuration: Any) -> None:  # noqa: ANN401 - the package's own
+    if not any(Path(file).expanduser().exists() for file in kubeconfig.split(os.pathsep) if file):
+        raise BadConfig(f"kubeconfig {kubeconfig} cannot be used: there is no such file")
     try:
         # Nothing is written back into a user's file.
         _kubernetes.config.load_kube_config(kubeconfig, client_configuration=configuration, persist_config=False)
