@@ -15,7 +15,7 @@ def quota_prefix(quota: Quota, stack: Stack) -> Iterator[Finding]:
 
     HAMi holds namespaces to a quota of memory and cores, per card and with its defaults, and reads it under one name
     only: `limits.nvidia.com/gpumem`, `limits.nvidia.com/gpucores` and the like of other vendors (pkg/device/quota.go:
-    186-207, from 2.7.1 on; over quota seen as `exceeding resource quota` on 2.10). Under `requests.` it is nothing to
+    186-207, from 2.7.0 on; over quota seen as `exceeding resource quota` on 2.10). Under `requests.` it is nothing to
     HAMi. Kubernetes counts it there, but only what manifests say: a container that asks for two cards of 4000 MiB
     counts 4000, one that asks for a whole card nothing.
 
@@ -23,15 +23,17 @@ def quota_prefix(quota: Quota, stack: Stack) -> Iterator[Finding]:
     `requests.nvidia.com/gpu` is right and `limits.nvidia.com/gpu` is read by nobody. HAMi reads no quota of percentages
     and priorities at all.
 
-    Silent where the right name stands beside the other one.
+    Silent where the right name stands beside the other one, and about memory and cores where HAMi up to 2.6 is known,
+    which reads no quota at all.
     """
+    reads = stack.hami is None or stack.hami >= (2, 7)
     for key, value in quota.hard.items():
         prefix = next((each for each in (_LIMITS, _REQUESTS) if key.startswith(each)), "")
         name = key.removeprefix(prefix)
         meaning = stack.meanings.get(name)
-        if meaning is None:
+        counts = meaning is not None and meaning.part == "count"
+        if meaning is None or not (counts or reads):
             continue
-        counts = meaning.part == "count"
         right = f"{_REQUESTS if counts else _LIMITS}{name}"
         if meaning.part in {"percentage", "priority"}:
             yield _unread(quota, key, stack.vendors[meaning.vendor].memory)
