@@ -109,6 +109,7 @@ def test_an_empty_file_is_the_default(text: str) -> None:
         ("ignore: [musl-image, musl_imag]\n", "1:22", "there is no rule 'musl_imag'; did you mean 'musl-image'?"),
         ("select: [gang-*]\n", "1:10", "no rule matches 'gang-*' (`gangcheck rules` lists them)"),
         ("select: [zzz]\n", "1:10", "there is no rule 'zzz' (`gangcheck rules` lists them)"),
+        ("select: [musl]\n", "1:10", "there is no rule 'musl'; did you mean 'musl-image'?"),
         ("severities: {musl-imag: error}\n", "1:14", "did you mean 'musl-image'?"),
         ("severities: {musl-image: off}\n", "1:26", "this is false; to switch a rule off, name it under ignore"),
         ("severities: {musl-image: fatal}\n", "1:26", "wanted is error, warning or info, and this is 'fatal'"),

@@ -68,6 +68,10 @@ def _from_text(key: str, text: str) -> object:
     return [item.strip() for item in text.split(",")] if "," in text else text
 
 
+_PARTS = 3
+"""Names that hold the word asked for; of more than these none is meant more than another."""
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?`, or nothing where no known word is near."""
     words = {other.lower(): other for other in known}
@@ -75,6 +79,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     import difflib
 
     close = difflib.get_close_matches(asked, words, n=1, cutoff=0.85) or difflib.get_close_matches(asked, words)
+    if not close and asked:  # a part of a name: `musl` for musl-image
+        parts = [other for other in words if asked in other.split("-")]
+        close = parts if len(parts) <= _PARTS else []
     return f"; did you mean {' or '.join(repr(words[other]) for other in close)}?" if close else ""
 
 
