@@ -279,6 +279,17 @@ spec:
 """
 
 
+def test_values_in_an_application_set_of_argo_cd() -> None:
+    head, _, spec = ARGO.partition("spec:\n")
+    indented = "".join(f"    {line}\n" for line in spec.splitlines())
+    text = f"{head.replace('kind: Application', 'kind: ApplicationSet')}spec:\n  template:\n    spec:\n{indented}"
+    release = only(Release, subjects(("", text)))
+    assert release.namespace == "gpu"
+    assert release.values is not None
+    helm = ("spec", "template", "spec", "sources", 1, "helm")
+    assert release.values.place("schedulerName").path == (*helm, "values", "schedulerName")
+
+
 def test_values_in_an_application_of_argo_cd() -> None:
     release = only(Release, subjects(("", ARGO)))
     assert release.namespace == "gpu"
@@ -482,7 +493,7 @@ def test_every_part_and_every_values_file_is_read() -> None:
         for key in keys:
             assert is_read(f"{around}: {key}"), key
     for group, kinds in PARTS.items():
-        for kind in kinds - {"ConfigMap", "Application", "CustomResourceDefinition", "HelmChart"}:
+        for kind in kinds - {"ConfigMap", "Application", "ApplicationSet", "CustomResourceDefinition", "HelmChart"}:
             assert is_read(f"{group}/v1 {kind}") or lint.RIGHTS in group.encode(), kind
     assert is_read("podgroups.scheduling.x-k8s.io")
     assert is_read("chart: hami")

@@ -31,7 +31,9 @@ def given(objects: Iterable[Object]) -> Iterator[Given | Malformed]:
         elif each.ref.kind == "HelmRelease":
             yield from _flux(each)
         elif each.ref.kind == "Application":
-            yield from _argo(each)
+            yield from _argo(each, ("spec",))
+        elif each.ref.kind == "ApplicationSet":
+            yield from _argo(each, ("spec", "template", "spec"))
         elif each.ref.kind == "HelmChart":
             yield from _rancher(each)
 
@@ -85,12 +87,13 @@ def _rancher_layers(spec: object) -> Iterator[Layer]:
         yield Layer(body, ("spec", "valuesContent"))
 
 
-def _argo(application: Object) -> Iterator[Given | Malformed]:
-    """An Application of Argo CD with one source or several (argo-cd docs/user-guide/helm.md)."""
-    spec = application.body.get("spec")
-    sources: list[tuple[Path, object]] = [(("spec", "source"), dig(spec, "source"))]
-    several = dig(spec, "sources")
-    sources.extend((("spec", "sources", index), each) for index, each in enumerate(items_of(several)))
+def _argo(application: Object, base: Path) -> Iterator[Given | Malformed]:
+    """An Application of Argo CD, or an ApplicationSet's template for some, with one source or several (argo-cd
+    docs/user-guide/helm.md, docs/operator-manual/applicationset/Template.md). `base` is where its spec stands."""
+    spec = dig(application.body, *base)
+    sources: list[tuple[Path, object]] = [((*base, "source"), dig(spec, "source"))]
+    several = items_of(dig(spec, "sources"))
+    sources.extend(((*base, "sources", index), each) for index, each in enumerate(several))
     for path, source in sources:
         chart = text_at(source, "chart") or text_at(source, "path").rstrip("/").rpartition("/")[2]
         if chart.rpartition("/")[2] != CHART:

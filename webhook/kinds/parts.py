@@ -9,7 +9,7 @@ from webhook.model import dig
 PARTS: Mapping[str, frozenset[str]] = {
     "": frozenset({"ConfigMap"}),
     "apiextensions.k8s.io": frozenset({"CustomResourceDefinition"}),
-    "argoproj.io": frozenset({"Application"}),
+    "argoproj.io": frozenset({"Application", "ApplicationSet"}),
     "helm.cattle.io": frozenset({"HelmChart"}),
     "helm.toolkit.fluxcd.io": frozenset({"HelmRelease"}),
     "kubescheduler.config.k8s.io": frozenset({"KubeSchedulerConfiguration"}),
