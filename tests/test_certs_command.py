@@ -151,6 +151,7 @@ def test_status_as_json_with_what_is_served(fake: FakeApi, gangcheck: Call, tmp_
     good = issue_leaf(authority.pair, [], ["127.0.0.1"], 7 * DAY, datetime.now(UTC))
     with leaf_at_port(good, tmp_path) as url:
         code, out, _ = gangcheck("status", "--format", "json", "--url", url)
+        assert json.loads(gangcheck("status", "--output", "json", "--url", url)[1]).keys() == json.loads(out).keys()
         shown = gangcheck("status", "--url", url)[1]
     said = json.loads(out)
     assert (code, said["version"], said["well"], said["troubles"]) == (0, 1, True, [])

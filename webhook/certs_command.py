@@ -56,7 +56,7 @@ def certs() -> None:
 @click.option(
     "--url", "urls", metavar="URL", multiple=True, help="Look at the certificate served here too; several may be given."
 )
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--output", "--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def status(*, config_file: str | None, urls: tuple[str, ...], format_: str, **flags: object) -> int:
     """Say who trusts what until when: the Secret's authorities, each caBundle, and what is served at each --url.
 
