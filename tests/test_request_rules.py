@@ -147,6 +147,28 @@ def test_two_vendors_that_take_no_common_lock_are_a_warning_in_any_release() -> 
     assert [severity for severity, _ in said("gpu-two-vendors", asked, "2.9")] == ["warning"]
 
 
+@pytest.mark.parametrize(
+    ("other", "since", "before"),
+    [
+        ("hygon.com/dcunum", "2.6", "2.5"),
+        ("iluvatar.ai/BI-V100-vgpu", "2.8", "2.7"),
+        ("vastaitech.com/va", "2.9", "2.8"),
+    ],
+)
+def test_two_vendors_lock_each_other_out_since_both_lock(other: str, since: str, before: str) -> None:
+    asked = {**GPU, "gpumem": 4000, other: 1}
+    told = {hami: [severity for severity, _ in said("gpu-two-vendors", asked, hami)] for hami in (before, since, "2.9")}
+    assert told == {before: ["warning"], since: ["error"], "2.9": ["error"]}
+
+
+def test_an_init_container_takes_no_lock() -> None:
+    body = pod({**GPU, "gpumem": 4000})
+    dcu = {"name": "i", "image": "x:1", "resources": {"limits": {"hygon.com/dcunum": 1, "hygon.com/dcumem": 2000}}}
+    body["spec"]["initContainers"] = [dcu]
+    told = [each for each in found(body, read_stack({"hami": "2.9"})) if each.rule == "gpu-two-vendors"]
+    assert [each.severity for each in told] == [Severity.WARNING]
+
+
 def test_a_shortened_number_is_shown_as_people_know_it() -> None:
     told = said("gpu-memory-percentage", {**GPU, "gpumem": "3k", "gpumem-percentage": 50})
     assert told == [("info", "C: nvidia.com/gpumem-percentage is ignored beside nvidia.com/gpumem: 3000")]
