@@ -78,7 +78,8 @@ def _problem(config: SchedulerConfig, extender: Process) -> _Problem | None:
             continue
         if not written:
             return _Problem("the configuration has no leaderElection, so its lease is kube-system/kube-scheduler", here)
-        return _Problem(f"leaderElection.{field} is {given}, and the extender waits for {wanted}", here)
+        absent = "" if written.get(field) else " (the default)"
+        return _Problem(f"leaderElection.{field} is {given}{absent}, and the extender waits for {wanted}", here)
     return None
 
 

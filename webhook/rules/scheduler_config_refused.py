@@ -17,7 +17,13 @@ _POST_BIND_UNTIL = 26
 """The scheduler-plugins whose Coscheduling first lacks postBind (v0.26.7 pkg/coscheduling/coscheduling.go)."""
 
 
-@rule(SchedulerConfig, Severity.ERROR, evidence="seen", lint_only=True)
+@rule(
+    SchedulerConfig,
+    Severity.ERROR,
+    evidence="seen",
+    over=("extender-misconfigured", "managed-resources", "profile-name-mismatch"),
+    lint_only=True,
+)
 def scheduler_config_refused(config: SchedulerConfig, stack: Stack) -> Iterator[Finding]:
     """The configuration has a field, a plugin or a value that kube-scheduler refuses at its start.
 
