@@ -419,6 +419,27 @@ def test_messages_are_short_and_fixes_begin_with_a_verb() -> None:
             assert item.finding.fix.split()[0] in {"remove", "write", "move", "keep", "mount"}, item.finding.fix
 
 
+@pytest.mark.parametrize(
+    ("scheduler", "settings", "refused"),
+    [
+        (None, {}, True),
+        (HAMI, {}, True),
+        (HAMI, {"hami": "2.8"}, False),
+        (None, {"hami": "2.8"}, True),
+        (None, {"hamiWebhook": False}, False),
+    ],
+)
+def test_a_node_name_is_refused_where_hamis_webhook_is_asked(
+    scheduler: str | None, settings: Object, *, refused: bool
+) -> None:
+    container = {"name": "main", "image": "x:1", "resources": {"limits": {"nvidia.com/gpu": 1}}}
+    spec = {"containers": [container], "nodeName": "n1", **({"schedulerName": scheduler} if scheduler else {})}
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
+    (told,) = (each for each in found(body, read_stack(settings)) if each.rule == "gpu-node-name")
+    assert ("HAMi's webhook refuses it" in told.message) == refused
+    assert told.message.endswith("no scheduler hands it a card")
+
+
 CARDS = ",".join(f"GPU-0{number}b0a9d8-4c5e-11ef-9a8b-0242ac120002" for number in range(8))
 
 
