@@ -27,6 +27,9 @@ def leader_election_changed(release: Release, stack: Stack) -> Iterator[Finding]
     configuration alone has them (charts/hami/templates/scheduler/deployment.yaml at the tags), so what is left of the
     old flags, or added, counts.
 
+    The extender's own two flags have no default (cmd/scheduler/main.go:84-85): without one of them it compares every
+    lease with an empty name (leaderelection.go NewLeaderManager, read) and finds none.
+
     Silent up to HAMi 2.8, and where the extender is not told to elect a leader.
     """
     config, extender = release.config, release.extender
@@ -34,6 +37,15 @@ def leader_election_changed(release: Release, stack: Stack) -> Iterator[Finding]
         return
     flag = extender.argument("leader-elect")
     if flag is None or not flag.known or (flag.value is not None and flag.value not in _TRUE):
+        return
+    nameless = next((name for _, name, _ in _LEASE if not extender.argument(name)), "")
+    if nameless and not extender.open:
+        yield Finding(
+            extender.of(flag),
+            f"HAMi's extender elects a leader without --{nameless}, so it waits for a lease that cannot be: it never "
+            "becomes leader, and every Pod of this scheduler waits for its time-out",
+            fix=f"add --{nameless} with what the scheduler's leaderElection has",
+        )
         return
     problem = _problem(config, extender)
     if problem is None:
