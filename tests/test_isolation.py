@@ -229,7 +229,10 @@ def test_a_privileged_container_by_version(hami: tuple[int, ...] | None, severit
 
 def test_a_privileged_container_that_runs_is_warned_of() -> None:
     live = {**PRIVILEGED, "metadata": {"name": "a", "uid": "u"}, "spec": {**PRIVILEGED["spec"], "schedulerName": HAMI}}
-    assert [severity for _, severity, _ in said(live, Stack(hami=V210))] == ["warning"]
+    for stack in (Stack(hami=V210), PLAIN):
+        ((_, severity, message),) = said(live, stack)
+        assert severity == "warning"
+        assert message.endswith("in a Pod that asks for a GPU: it sees every card of the node, without a limit")
 
 
 FOREIGN = manifest(
