@@ -190,6 +190,7 @@ GROUPS = [
     ("{minResources: {cpu: 1.5}}", None, None, False, 1),
     ("{minResources: {cpu: 2.0, gpu: -1, memory: '1.5'}}", None, None, False, 0),
     ("{minResources: {cpu: abc}}", None, None, False, 1),
+    ("{minResources: {cpu: '1 '}}", None, None, False, 1),
     ("{minResources: 3}", None, None, False, 1),
 ]
 
@@ -290,6 +291,10 @@ FIXES = [
     (
         "template: {spec: {containers: [{name: a, resources: {limits: {cpu: x}}}]}}",
         "write a number with a unit of Kubernetes for cpu, such as 4, 500m or 16Gi",
+    ),
+    (
+        "template: {spec: {containers: [{name: a, resources: {limits: {nvidia.com/gpumem: 16GB}}}]}}",
+        "write a whole number for nvidia.com/gpumem, without a unit",
     ),
 ]
 

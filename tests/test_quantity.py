@@ -146,3 +146,15 @@ def test_canonical_text_is_the_same_number_and_is_canonical(text: str) -> None:
 def test_a_whole_number_is_an_int_however_it_is_written() -> None:
     assert type(quantity("1500m")) is Fraction
     assert type(quantity("1000m")) is int
+
+
+@pytest.mark.parametrize(("text", "number"), [("1 ", 1), (" 16Gi", 2**34), ("  3k  ", 3000)])
+def test_blanks_round_a_quantity_are_none_of_it(text: str, number: int) -> None:
+    assert is_quantity(text)
+    assert (quantity(text), as_int64(text)) == (number, number)
+
+
+@pytest.mark.parametrize("text", ["", " ", "1 0", "\t1", "1\n", "Gi", "+", "."])
+def test_what_is_no_quantity(text: str) -> None:
+    assert not is_quantity(text)
+    assert quantity(text) is None

@@ -45,8 +45,9 @@ class _Reading(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def is_quantity(text: str) -> bool:
-    """Whether resource.ParseQuantity takes the text."""
-    return _QUANTITY.fullmatch(text) is not None
+    """Whether the API server takes the text, with blanks round it (Quantity.UnmarshalJSON). A text without a digit,
+    such as `Gi`, which it takes for 0, is none here: nobody means that."""
+    return _QUANTITY.fullmatch(text.strip(" ")) is not None
 
 
 def quantity(value: object) -> Number | None:
@@ -100,7 +101,7 @@ def as_int64(value: object) -> int | None:
 def _text(value: object) -> str | None:
     """What the API server is sent for a value that YAML read."""
     if type(value) is str:
-        return value.strip()
+        return value.strip(" ")
     if type(value) is int:
         return str(value)
     if type(value) is float and value - value == 0:  # neither infinite nor NaN

@@ -63,7 +63,9 @@ def _is_amount(value: object) -> bool:
 
 
 def _is_stored_amount(value: object) -> bool:
-    """A custom resource's int-or-string: a number with a fraction is refused (seen)."""
+    """A custom resource's int-or-string: a number with a fraction is refused (seen), and blanks are too."""
+    if type(value) is str and value != value.strip(" "):
+        return False
     return _is_amount(value) and (type(value) is not float or value.is_integer())
 
 

@@ -63,6 +63,8 @@ def _fix(path: Path, value: object, wanted: Shape) -> str:
     if isinstance(value, str) and _is_plain(value, wanted):
         return f"write {name}: {value.strip().lower()} without quotes"
     if wanted is AMOUNT or wanted is STORED_AMOUNT:
+        if "/" in name:  # an extended resource is counted; that HAMi's are no bytes is what gpu-memory-unit is about
+            return f"write a whole number for {name}, without a unit"
         return f"write a number with a unit of Kubernetes for {name}, such as 4, 500m or 16Gi"
     if isinstance(path[-1], int):
         return f"make this item {wanted.wanted}, or remove it"
