@@ -155,12 +155,13 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self) -> None:
+        epoch = self.fake.epoch  # before all else: what ends watches from here on ends this one too
         path, query = self._note(None)
         if self._refused(path):
             return
         if path in self.fake.objects and path not in self.fake.absent:
             if "watch" in query:
-                self._watch(path, query)
+                self._watch(path, query, epoch)
             else:
                 self._list(path, query)
         elif path in self.fake.others:
@@ -261,13 +262,12 @@ class _Handler(BaseHTTPRequestHandler):
         # The real one's lists of custom resources say what each item is; the linter's reader copes with both.
         return {key: value for key, value in thing.items() if path == PODS or key not in {"apiVersion", "kind"}}
 
-    def _watch(self, path: str, query: Mapping[str, str]) -> None:
+    def _watch(self, path: str, query: Mapping[str, str], epoch: int) -> None:
         fake, at = self.fake, int(query["resourceVersion"])
         self.send_response(200)
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         with fake.changed:
-            epoch = fake.epoch
             fake.watching[path] += 1
         try:
             self._stream(path, at, epoch)
