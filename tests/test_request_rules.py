@@ -251,13 +251,6 @@ def test_cores_of_other_vendors_above_100(limits: Mapping[str, object], then: st
     assert message.endswith(f"; {then}")
 
 
-def test_memory_that_hamis_webhook_denies_is_said_where_that_webhook_is_asked() -> None:
-    limits = {"mthreads.com/vgpu": 1, "mthreads.com/sgpu-memory": 10}
-    assert "gpu-memory-unit" in {each.rule for each in found(pod(limits))}
-    off = read_stack({"hamiWebhook": False})
-    assert "gpu-memory-unit" not in {each.rule for each in found(pod(limits), off)}
-
-
 def stack_of(path: Path) -> Stack:
     declared = DECLARED.search(path.read_text(encoding="utf-8"))
     return read_stack(yaml.safe_load(declared.group(1)) if declared else {})

@@ -46,7 +46,7 @@ def gpu_memory_unit(pod: Pod, stack: Stack) -> Iterator[Finding]:
             continue
         if _is_too_much(request, ask, stack):
             yield _too_much(pod, request, ask, stack)
-        elif is_illegal(request) and any(each.fate == "denied" for each in readings(request, pod, stack)):
+        elif is_illegal(request):
             yield _no_slice(pod, request, ask)
 
 
