@@ -5,7 +5,8 @@
 
 Needs Go 1.25 or later and a module proxy that Go can reach; about ten minutes on two cores the first time, seconds
 after that. The binaries, some 350 MB, are kept outside the tree, in $XDG_CACHE_HOME/gangcheck/controlplane
-(~/.cache/… where that is not set), or in the folder that GANGCHECK_CONTROLPLANE names. Standard library only: it runs before anything is installed.
+(~/.cache/… where that is not set), or in the folder that GANGCHECK_CONTROLPLANE names. Standard library only: it runs
+before anything is installed.
 """
 
 import hashlib

@@ -138,6 +138,7 @@ def scheduler(
     name: str,
     port: int,
     profiles: Iterable[Mapping[str, Any]],
+    *,
     more: Mapping[str, Any] | None = None,
 ) -> list[str]:
     """`more` are fields of the configuration beside the profiles, or in place of those that stand here."""

@@ -113,7 +113,7 @@ def scheduler(
     """
     home = Home(control.folder)
     (port,) = free_ports(1)
-    command = components.scheduler(home, control.bin, name, port, profiles, more)
+    command = components.scheduler(home, control.bin, name, port, profiles, more=more)
     with process(home, name, command) as child:
         # Not /healthz: that is 200 even when nothing is scheduled.
         await_ready(home, name, child, lambda: _answers(f"https://127.0.0.1:{port}/readyz"), patience)

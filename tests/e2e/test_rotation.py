@@ -308,6 +308,7 @@ def test_leaf_and_authority_rotate_and_no_call_fails(
     assert [line for line in said if line["level"] in {"warning", "error"}] == []
 
 
+@pytest.mark.e2e_slow
 def test_commands_and_what_goes_missing(control: ControlPlane, server_account: ControlPlane, home: str) -> None:
     """The first authority by hand, a replica that serves by it, and what somebody empties or deletes."""
     assert status(server_account, home).returncode == 1

@@ -24,6 +24,8 @@ from webhook.config import Config
 from webhook.rule import Severity
 from webhook.rules import all_rules
 
+pytestmark = pytest.mark.e2e_slow  # a scheduler is started for each of them
+
 Profile = dict[str, Any]
 SORTED = {"disabled": [{"name": "PrioritySort"}]}
 GANGS: Profile = {"plugins": {"multiPoint": {"enabled": [COSCHEDULING]}, "queueSort": SORTED}}

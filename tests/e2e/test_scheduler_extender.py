@@ -17,6 +17,8 @@ from webhook import lint
 from webhook.config import Config
 from webhook.rules import all_rules
 
+pytestmark = pytest.mark.e2e_slow  # a scheduler is started for each of them
+
 PROFILE: dict[str, Any] = {
     "schedulerName": "tried",
     "plugins": {"multiPoint": {"enabled": [COSCHEDULING]}, "queueSort": {"disabled": [{"name": "PrioritySort"}]}},
@@ -91,7 +93,8 @@ def test_a_verb_that_is_missing_is_not_called(
 def test_a_resource_that_is_not_managed_is_counted_by_the_scheduler(
     control: ControlPlane, namespace: str, extender: Extender
 ) -> None:
-    entry = extender.entry(managedResources=[{"name": "nvidia.com/gpu", "ignoredByScheduler": True}])
+    known = ("nvidia.com/gpu", "nvidia.com/gpucores")
+    entry = extender.entry(managedResources=[{"name": name, "ignoredByScheduler": True} for name in known])
     assert "managed-resources" in found(entry)
     waiting = pod(namespace, "a", scheduler="tried", limits=VGPU)
     made(control, waiting)
