@@ -176,8 +176,13 @@ def _answer(
 ) -> Answer:
     (denied, told), (verdict, heard) = findings, sources
     vgpu = effective_request(case.arrival.pod, case.stack) if case.request.operation == "CREATE" else ""
-    if not (denied or told or verdict.failures or heard.skipped):  # which most are
-        return Answer(audit={"verdict": "allowed", "vgpu": vgpu} if vgpu else {"verdict": "allowed"})
+    if not (denied or told or verdict.failures):  # as with most
+        audit = {"verdict": "allowed"}
+        if heard.skipped:
+            audit["skipped"] = ", ".join(heard.skipped)
+        if vgpu:
+            audit["vgpu"] = vgpu
+        return Answer(audit=audit, skipped=heard.skipped)
     failed = tuple(sorted(failure.rule for failure in verdict.failures))
     audit = {
         "verdict": "denied" if denied else "warned" if told else "allowed",
