@@ -338,6 +338,46 @@ def test_that_there_is_no_service_is_told_of_a_whole_installation_only() -> None
     )
 
 
+def test_a_patch_may_ask_an_injector_for_the_bundle() -> None:
+    hook = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: v}\n"
+    whole = f"""{hook}webhooks:
+- name: v.example.com
+  clientConfig: {{service: {{name: s, namespace: hooks}}}}
+  rules: [{{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}}]
+  failurePolicy: Ignore
+  sideEffects: None
+  admissionReviewVersions: [v1]
+"""
+    patch = hook.replace("{name: v}", "{name: v, annotations: {cert-manager.io/inject-ca-from: $(NS)/$(NAME)}}")
+    assert rules_of(check(("webhook/manifests.yaml", whole))) == ["webhook-ca-missing"]
+    assert rules_of(check(("webhook/manifests.yaml", whole), ("default/patch.yaml", patch))) == []
+
+
+def test_a_certificate_of_another_folder_is_another_release_s() -> None:
+    def release(number: int, namespace: str) -> tuple[str, str]:
+        return (
+            f"v{number}/all.yaml",
+            f"""apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {{name: v, annotations: {{cert-manager.io/inject-ca-from: a/serving}}}}
+webhooks:
+- name: v.example.com
+  clientConfig: {{service: {{name: s, namespace: {namespace}}}}}
+  rules: [{{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}}]
+  failurePolicy: Ignore
+  sideEffects: None
+  admissionReviewVersions: [v1]
+---
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata: {{name: serving, namespace: a}}
+spec: {{secretName: s, issuerRef: {{name: i}}, dnsNames: [s.{namespace}.svc]}}
+""",
+        )
+
+    assert rules_of(check(release(1, "a"), release(2, "b"))) == []
+
+
 def test_what_controller_gen_writes_is_a_draft() -> None:
     """Kustomize completes it: kueue's selector and cert-manager's annotation come so."""
     client = {"service": {"name": "webhook-service", "namespace": "system", "path": "/mutate--v1-pod"}}

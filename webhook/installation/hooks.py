@@ -40,7 +40,7 @@ class _World(NamedTuple):
     configurations: list[HookConfiguration]
     services: dict[str, list[Service]]
     namespaces: dict[str, Mapping[str, str]]
-    certificates: dict[tuple[str, str], Certificate]
+    certificates: dict[tuple[str, str], list[Certificate]]
     roles: list[Object]
     pods: dict[str, list[Pod]]
     workloads: list[Workload]
@@ -79,7 +79,7 @@ def _sort(subjects: Iterable[Subject], folders: Sequence[str], *, whole: bool) -
             own = world.namespaces.get(subject.ref.name, {})
             world.namespaces[subject.ref.name] = {**own, **subject.labels}
         elif isinstance(subject, Certificate):
-            world.certificates[subject.ref.namespace, subject.ref.name] = subject
+            world.certificates.setdefault((subject.ref.namespace, subject.ref.name), []).append(subject)
         elif isinstance(subject, Object) and subject.ref.kind == "ClusterRole":
             world.roles.append(subject)
         elif isinstance(subject, Pod):
@@ -98,17 +98,25 @@ def _is_draft(configuration: HookConfiguration) -> bool:
 def _setting(configuration: HookConfiguration, world: _World, now: int) -> HookSetting:
     services = tuple(_services(configuration, world))
     behind = [service for service in services if _home(service) in _homes(configuration)]
-    namespace, _, name = configuration.annotations.get(INJECTED_FROM, "").partition("/")
     return HookSetting(
         configuration,
         services,
         world.namespaces,
         tuple(pod for service in behind for pod in _behind(service, world)),
-        world.certificates.get((namespace, name)),
+        _certificate(configuration, world),
         _is_filled(configuration, world),
         world.whole,
         now,
     )
+
+
+def _certificate(configuration: HookConfiguration, world: _World) -> Certificate | None:
+    """The Certificate that the configuration names: that of its own folder, else the only one. A tree may hold one for
+    each release of a program."""
+    namespace, _, name = configuration.annotations.get(INJECTED_FROM, "").partition("/")
+    known = world.certificates.get((namespace, name), [])
+    near = [each for each in known if world.folder(each.ref) == world.folder(configuration.ref)] or known
+    return near[-1] if near is not known or len(known) == 1 else None
 
 
 def _services(configuration: HookConfiguration, world: _World) -> Iterator[Service]:
@@ -137,11 +145,13 @@ def _behind(service: Service, world: _World) -> Iterator[Pod]:
 
 
 def _is_filled(configuration: HookConfiguration, world: _World) -> bool:
-    """Whether the input has something that may write this caBundle: an injector that an annotation asks, a role with
+    """Whether the input has something that may write this caBundle: an injector that an annotation asks, also that of
+    a patch for the object (kubebuilder's webhookcainjection_patch.yaml), a role with
     the right to, or a workload that is told the configuration's name (kube-webhook-certgen's Jobs are)."""
-    if any(word in key for key in configuration.annotations for word in _INJECTORS):
-        return True
     name = configuration.ref.name
+    same = (each for each in world.configurations if (each.ref.kind, each.ref.name) == (configuration.ref.kind, name))
+    if any(word in key for each in same for key in each.annotations for word in _INJECTORS):
+        return True
     if any(_may_write(name, role.body) for role in world.roles):
         return True
     return any(_is_told(name, workload) for workload in world.workloads)
@@ -179,6 +189,8 @@ def _together(world: _World) -> Iterator[list[HookConfiguration]]:
     """The configurations of each folder, one of each name: an object that is described twice is one object."""
     parts: dict[str, dict[tuple[str, str], HookConfiguration]] = {}
     for configuration in world.configurations:
+        if not configuration.hooks:
+            continue
         ref = configuration.ref
         parts.setdefault(world.folder(ref), {})[ref.kind, ref.name] = configuration
     return (list(part.values()) for part in parts.values())

@@ -164,8 +164,10 @@ def _read_object(body: dict[str, object], prefix: Path, reading: _Reading) -> No
 
 
 def _read_hooks(body: dict[str, object], ref: Ref, reading: _Reading) -> None:
-    """A webhook configuration is our business where it is called for Pods, or for what makes them."""
-    if not hook_configuration(body, ref).hooks:
+    """A webhook configuration is our business where it is called for Pods, or for what makes them; and a patch for one,
+    which has no webhooks, where it asks an injector for the caBundle."""
+    read = hook_configuration(body, ref)
+    if not read.hooks and ("webhooks" in body or not any("inject-ca" in key for key in read.annotations)):
         return
     reading.ours.append(ref)
     ref, mended, _ = _hold(body, ref, reading)
