@@ -481,3 +481,26 @@ def test_the_last_entry_of_a_name_counts() -> None:
     rule = next(rule for rule in all_rules() if rule.name == "isolation-env")
     assert list(rule.check(made(containers=(container,)), Stack())) == []
     assert rule.severity is Severity.ERROR
+
+
+@pytest.mark.parametrize(
+    ("parts", "by_version"),
+    [
+        ({}, {None: HAMI, V28: HAMI, V29: HAMI, V210: HAMI}),
+        ({"labels": {"hami.io/webhook": "ignore"}}, dict.fromkeys((None, V28, V29, V210), DEFAULT)),
+        ({"role": "init"}, {None: HAMI, V28: DEFAULT, V29: DEFAULT, V210: HAMI}),
+        ({"privileged": True}, {None: HAMI, V28: DEFAULT, V29: DEFAULT, V210: HAMI}),
+    ],
+)
+def test_the_scheduler_that_hamis_webhook_writes(parts: Object, by_version: dict[tuple[int, ...] | None, str]) -> None:
+    """Ground truth 7: what 2.8.3, 2.9.0 and 2.10.0 did; the label keeps the webhook away in all of them."""
+    own = {"role": parts.get("role", "app"), "privileged": parts.get("privileged", False)}
+    container = Container("c", "x", path=("spec", "containers", 0), limits={"nvidia.com/gpu": 1}, **own)
+    pod_of = Pod(
+        Ref("v1", "Pod", "default", "p"),
+        ("metadata",),
+        ("spec",),
+        containers=(container,),
+        labels=parts.get("labels", {}),
+    )
+    assert {hami: Stack(hami=hami).scheduler_of(pod_of) for hami in by_version} == by_version

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
+from webhook.hamikeys import opted_out
 from webhook.model import DEFAULT_SCHEDULER
 
 if TYPE_CHECKING:
@@ -207,19 +208,27 @@ class Stack:
 
         HAMi's webhook writes its own name on Pods that ask for a device and name no scheduler or the default
         one (HAMi pkg/scheduler/webhook.go:64-68,104-113, seen); a member without a device stays where it is,
-        unless gangcheck's own mutating webhook is there to mend that.
+        unless gangcheck's own mutating webhook is there to mend that. Both leave a Pod alone that opts out. HAMi's
+        looks for devices in init containers and in privileged ones from 2.10 on (seen on 2.8.3 and 2.9.0).
         """
         if pod.scheduler and pod.scheduler != DEFAULT_SCHEDULER:
             return pod.scheduler
-        if pod.live:
+        if pod.live or opted_out(pod):
             return pod.scheduler or DEFAULT_SCHEDULER
         # An empty name is no way out: the API server fills in the default one before any webhook is asked.
-        overwrites = self.force_overwrite_default_scheduler and (self.hami_webhook or self.injects_scheduler)
-        if overwrites and self.wants_device(pod):
+        forced, wants = self.force_overwrite_default_scheduler, self.wants_device(pod)
+        if forced and wants and (self.injects_scheduler or (self.hami_webhook and self._is_seen_to_want(pod))):
             return self.hami_scheduler
         if self.injects_scheduler and pod.group and DEFAULT_SCHEDULER not in self.coscheduling_schedulers:
             return self.hami_scheduler
         return DEFAULT_SCHEDULER
+
+    def _is_seen_to_want(self, pod: Pod) -> bool:
+        """Whether HAMi's webhook finds a device in a Pod that has one."""
+        if self.hami is None or self.hami >= (2, 10):
+            return True
+        looked_at = (each for each in pod.containers if each.role == "app" and not each.privileged)
+        return any(not self.device_names.isdisjoint(each.limits) for each in looked_at)
 
     def is_foreign(self, pod: Pod) -> bool:
         """Whether another scheduler with a gang system of its own owns the Pod: gang rules leave it alone."""

@@ -3,7 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.hamikeys import opted_out
-from webhook.model import Container, Place, Pod
+from webhook.isolation import meets_webhook
+from webhook.model import DEFAULT_SCHEDULER, Container, Place, Pod
 from webhook.rule import Finding, Severity, rule
 from webhook.stack import Stack
 
@@ -30,7 +31,7 @@ def gpu_privileged(pod: Pod, stack: Stack) -> Iterator[Finding]:
         return
     if pod.finished or opted_out(pod) or not stack.wants_device(pod):
         return
-    if stack.scheduler_of(pod) != stack.hami_scheduler:
+    if stack.scheduler_of(pod) != stack.hami_scheduler and not _skipped(pod, stack):
         return
     refused = stack.hami is not None and stack.hami >= _REFUSES
     for container in pod.containers:
@@ -41,6 +42,11 @@ def gpu_privileged(pod: Pod, stack: Stack) -> Iterator[Finding]:
                 fix=_fix(container, stack),
                 severity=None if refused and not pod.live else Severity.WARNING,
             )
+
+
+def _skipped(pod: Pod, stack: Stack) -> bool:
+    """Whether HAMi's webhook would have written its scheduler's name, were the container not privileged."""
+    return pod.scheduler in {"", DEFAULT_SCHEDULER} and meets_webhook(pod, stack)
 
 
 def _message(pod: Pod, container: Container, stack: Stack) -> str:
