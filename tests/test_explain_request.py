@@ -167,3 +167,32 @@ def test_unsound_readings_stand_out_in_color() -> None:
 def test_files_are_wanted(folder: Path) -> None:
     assert "give files or folders" in str(explain().exception)
     assert explain(str(folder / "absent.yaml")).return_value == 4
+
+
+@pytest.mark.parametrize(
+    ("metadata", "spec", "hami", "foreign"),
+    [
+        ("", "", "2.10", ""),
+        ("", "schedulerName: hami-scheduler, ", "2.10", ""),
+        ("", "schedulerName: hami-schedular, ", "2.10", "hami-schedular"),
+        ("", "schedulerName: hami-schedular, ", "2.6", ""),
+        ("", "schedulerName: '${SCHEDULER}', ", "2.10", ""),
+        (", labels: {hami.io/webhook: ignore}", "", "2.10", "default-scheduler"),
+    ],
+)
+def test_a_pod_that_hami_does_not_place_is_said_to_be_none_of_its(
+    tmp_path: Path, metadata: str, spec: str, hami: str, foreign: str
+) -> None:
+    limits = "{limits: {nvidia.com/gpu: 1, nvidia.com/gpumem: 4000}}"
+    manifest = tmp_path / "pod.yaml"
+    manifest.write_text(
+        f"{{apiVersion: v1, kind: Pod, metadata: {{name: p{metadata}}},"
+        f" spec: {{{spec}containers: [{{name: c, image: 'x:1', resources: {limits}}}]}}}}",
+        encoding="utf-8",
+    )
+    told = CliRunner().invoke(
+        gangcheck, ["explain", "request", "--no-config", "--stack", f"hami={hami}", str(manifest)]
+    )
+    assert told.exit_code == 0
+    note = f"its scheduler {foreign} is none that HAMi serves"
+    assert (note in told.output) if foreign else ("is none that HAMi serves" not in told.output)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from webhook.isolation import meets_webhook
 from webhook.model import Place, Pod, Subject
+from webhook.parse.placeholders import templated
 from webhook.report import Style
 from webhook.report.json_ import dump
 from webhook.report.terminal import paint, visible
@@ -34,10 +36,17 @@ def askings(subjects: Sequence[Subject], stack: Stack) -> tuple[Asking, ...]:
     pods = (subject for subject in subjects if isinstance(subject, Pod))
     found = ((pod, tuple(requests(pod, stack))) for pod in pods)
     return tuple(
-        Asking(pod, effective, totals(pod, stack), pod.scheduler if stack.is_foreign(pod) else "")
-        for pod, effective in found
-        if effective
+        Asking(pod, effective, totals(pod, stack), _foreign(pod, stack)) for pod, effective in found if effective
     )
+
+
+def _foreign(pod: Pod, stack: Stack) -> str:
+    """The scheduler that will place the Pod, where that is none of HAMi's; empty where it is, or where nobody knows."""
+    moves = stack.hami is not None and stack.hami < (2, 7) and meets_webhook(pod, stack)
+    scheduler = stack.scheduler_of(pod)
+    if scheduler == stack.hami_scheduler or templated(scheduler) or (moves and not stack.is_foreign(pod)):
+        return ""
+    return scheduler
 
 
 def text(found: Sequence[Asking], spot: SpotOf, style: Style) -> str:
