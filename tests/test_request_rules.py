@@ -169,6 +169,28 @@ def test_an_init_container_takes_no_lock() -> None:
     assert [each.severity for each in told] == [Severity.WARNING]
 
 
+@pytest.mark.parametrize(
+    ("hami", "scheduler", "severity", "then"),
+    [
+        ("", None, "info", "HAMi up to 2.8 does not see it, and up to 2.9 its webhook passes the Pod over"),
+        ("", "hami-scheduler", "info", "HAMi up to 2.8 does not see it"),
+        ("2.8", None, "warning", "this HAMi does not see it, and books no card for it"),
+        ("2.9", None, "warning", "HAMi's webhook passes the Pod over, and its scheduler does not get it"),
+        ("2.9", "hami-scheduler", "info", "HAMi books it, as no app container asks for more"),
+        ("2.10", None, "info", "HAMi books it, as no app container asks for more"),
+    ],
+)
+def test_a_gpu_in_an_init_container_alone_is_not_beside_app_containers(
+    hami: str, scheduler: str | None, severity: str, then: str
+) -> None:
+    body = pod({})
+    asking = {"name": "i", "image": "x:1", "resources": {"limits": {"nvidia.com/gpu": 1, "nvidia.com/gpumem": 4000}}}
+    body["spec"] |= {"initContainers": [asking]} | ({"schedulerName": scheduler} if scheduler else {})
+    (told,) = found(body, read_stack({"hami": hami} if hami else {}))
+    assert (told.rule, str(told.severity)) == ("gpu-init-container", severity)
+    assert told.message == f"init container i of Pod/p asks for nvidia.com/gpu: {then}"
+
+
 def test_a_shortened_number_is_shown_as_people_know_it() -> None:
     told = said("gpu-memory-percentage", {**GPU, "gpumem": "3k", "gpumem-percentage": 50})
     assert told == [("info", "C: nvidia.com/gpumem-percentage is ignored beside nvidia.com/gpumem: 3000")]

@@ -41,7 +41,7 @@ def gpu_init_container(pod: Pod, stack: Stack) -> Iterator[Finding]:
         if request.container.role == "sidecar":
             yield _sidecar(pod, stack, request, beside)
         else:
-            yield _init(pod, stack, request)
+            yield _init(pod, stack, request, beside)
 
 
 def _is_zero(request: Asked) -> bool:
@@ -49,11 +49,14 @@ def _is_zero(request: Asked) -> bool:
 
 
 _UNSEEN = "this HAMi does not see it, and the app container then finds no device"
+_ALONE = "this HAMi does not see it, and books no card for it"
 
 
-def _init(pod: Pod, stack: Stack, request: Asked) -> Finding:
+def _init(pod: Pod, stack: Stack, request: Asked, beside: Asked | None) -> Finding:
     severity = Severity.WARNING
-    if stack.hami is None:
+    if beside is None:
+        then, severity = _alone(pod, stack)
+    elif stack.hami is None:
         then, severity = "HAMi up to 2.8 does not see it, 2.9 books it on top of the app containers", Severity.INFO
     elif stack.hami < (2, 9):
         then = _UNSEEN
@@ -69,13 +72,29 @@ def _init(pod: Pod, stack: Stack, request: Asked) -> Finding:
     )
 
 
+def _alone(pod: Pod, stack: Stack) -> tuple[str, Severity]:
+    """Where no app container asks for such a card. HAMi's webhook looks at init containers from 2.10 on (seen)."""
+    if stack.hami is None:
+        passed = "" if pod.scheduler == stack.hami_scheduler else ", and up to 2.9 its webhook passes the Pod over"
+        return f"HAMi up to 2.8 does not see it{passed}", Severity.INFO
+    if stack.hami < (2, 9):
+        return _ALONE, Severity.WARNING
+    if stack.hami < (2, 10) and stack.scheduler_of(pod) != stack.hami_scheduler:
+        return "HAMi's webhook passes the Pod over, and its scheduler does not get it", Severity.WARNING
+    return "HAMi books it, as no app container asks for more", Severity.INFO
+
+
 def _sidecar(pod: Pod, stack: Stack, request: Asked, beside: Asked | None) -> Finding:
     has_card_alone = beside is None or (request.cores is not None and request.cores.number == _ALL)
     severity = Severity.INFO
     if stack.hami is None:
         then = "HAMi up to 2.8 does not see it, and from 2.10 on it comes on top of what is booked"
     elif stack.hami < (2, 9):
-        then, severity = _UNSEEN, Severity.WARNING
+        then, severity = _UNSEEN if beside else _ALONE, Severity.WARNING
+    elif stack.hami < (2, 10) and beside is None and stack.scheduler_of(pod) != stack.hami_scheduler:
+        then, severity = _alone(pod, stack)
+    elif beside is None:
+        then = "HAMi books it as an init container"
     elif stack.hami < (2, 10):
         then = "HAMi 2.9 books it beside the app containers, as it should"
     else:
