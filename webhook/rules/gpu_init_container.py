@@ -9,6 +9,7 @@ from webhook.vgpu import Asked, served
 from webhook.vgpu.wording import named
 
 _ALL = 100
+_EARLY = frozenset({"init", "sidecar"})
 
 
 @rule(Pod, Severity.WARNING, evidence="seen")
@@ -33,9 +34,12 @@ def gpu_init_container(pod: Pod, stack: Stack) -> Iterator[Finding]:
     A warning up to 2.9 where that is known, an info where nobody said which HAMi there is, and for init containers on
     2.10. Silent about a count of 0.
     """
+    early = [request for request in served(pod, stack) if request.container.role in _EARLY]
+    if not early:
+        return
     apps = [request for request in served(pod, stack) if request.container.role == "app"]
-    for request in served(pod, stack):
-        if request.container.role not in {"init", "sidecar"} or _is_zero(request):
+    for request in early:
+        if _is_zero(request):
             continue
         beside = next((app for app in apps if app.family == request.family and not _is_zero(app)), None)
         if request.container.role == "sidecar":

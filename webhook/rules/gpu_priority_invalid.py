@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from webhook.isolation import TASK_PRIORITY, has_card, last
+from webhook.isolation import TASK_PRIORITY, has_card, last, sets_gpu_env
 from webhook.model import Container, Place, Pod
 from webhook.rule import Finding, Severity, rule
 from webhook.stack import Stack
@@ -37,7 +37,7 @@ def gpu_priority_invalid(pod: Pod, stack: Stack) -> Iterator[Finding]:
     for request in requests:
         if request.priority is not None:
             yield from _resource(pod, stack, request)
-        elif request.vendor == "nvidia" and request.container.env:
+        elif request.vendor == "nvidia" and sets_gpu_env(pod, stack):
             yield from _environment(pod, stack, request.container)
 
 

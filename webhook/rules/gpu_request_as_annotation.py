@@ -19,6 +19,8 @@ def gpu_request_as_annotation(subject: Pod | Workload, stack: Stack) -> Iterator
     A warning where a container of the Pod does ask for that resource: then the annotation is only of no use. Silent on
     Pods that run (dumps), and about labels and node selectors.
     """
+    if not subject.annotations:
+        return
     if isinstance(subject, Pod):
         if not subject.live and not subject.finished:
             yield from _on_pod(subject, stack)

@@ -65,8 +65,11 @@ def gpu_unknown_resource(pod: Pod, stack: Stack) -> Iterator[Finding]:
 
 def _asked(container: Container, stack: Stack) -> Iterator[str]:
     """The resources with a domain that are none of HAMi's, each once."""
-    names = (*container.limits, *(name for name in container.requests if name not in container.limits))
-    return (name for name in names if name not in stack.meanings and "/" in name and name not in _OF_OTHERS)
+    limits, requests = container.limits, container.requests
+    strange = (limits.keys() | requests.keys()) - stack.meanings.keys()  # of most containers cpu and memory at the most
+    if any("/" in name for name in strange):
+        names = (*limits, *(name for name in requests if name not in limits))
+        yield from (name for name in names if name in strange and "/" in name and name not in _OF_OTHERS)
 
 
 def _finding(pod: Pod, container: Container, name: str, meant: str) -> Finding:

@@ -117,6 +117,8 @@ def _asks(container: Container, stack: Stack) -> Iterator[tuple[Meaning, Ask]]:
         if meaning is not None:
             number = _number(value)
             yield meaning, Ask(name, "limits", value, number, name in requests and _differ(value, requests[name]))
+    if requests.keys() <= limits.keys():  # as where the API server has filled them in
+        return
     for name, value in requests.items():
         meaning = stack.meanings.get(name)
         if meaning is not None and name not in limits:
