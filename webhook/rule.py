@@ -8,7 +8,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar, cast, get_args
 
 if TYPE_CHECKING:
-    from webhook.model import Place, Subject
+    from webhook.model import Place, Pod, Subject
     from webhook.stack import Stack
 
 
@@ -46,6 +46,17 @@ class Edit(NamedTuple):
     operation: Literal["add", "replace", "remove"]
     place: Place
     value: object = None
+
+
+def labelled(pod: Pod, key: str, value: str) -> tuple[Edit, ...]:
+    """The edit that gives a Pod, or a Pod template, a label; none where labels may come from elsewhere in its object
+    too (Argo, Spark), since it is then not told whether the mapping is there. Its metadata must be."""
+    place = pod.label(key, "value")
+    if place.ref.group in {"argoproj.io", "sparkoperator.k8s.io"}:
+        return ()
+    if pod.labels:
+        return (Edit("add", place, value),)
+    return (Edit("add", place._replace(path=place.path[:-1]), {key: value}),)
 
 
 class Finding(NamedTuple):

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.model import WrongScalar
-from webhook.rule import Finding, Severity, rule
+from webhook.rule import Edit, Finding, Severity, rule
 from webhook.stack import Stack
 
 _SHORT = 2
@@ -25,6 +25,7 @@ def boolean_where_string(wrong: WrongScalar, stack: Stack) -> Iterator[Finding]:
         f"{wrong.place.ref}: {_field(wrong)} is {_kind(wrong.value)} to YAML, written {wrong.written}; Kubernetes "
         "wants text there and refuses the object",
         fix=f'put it in quotes: "{wrong.written}"',
+        edits=(Edit("replace", wrong.place, wrong.written),),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from webhook.gangkeys import RAY_GANG_LABEL, operator_of
 from webhook.model import Container, Path, Place, PodGroup, Workload, dig
-from webhook.rule import Finding, Related, Severity, rule
+from webhook.rule import Edit, Finding, Related, Severity, rule
 from webhook.stack import Stack
 
 _BY_USER: Path = ("spec", "runPolicy", "schedulingPolicy", "minResources")
@@ -48,6 +48,7 @@ def _written(group: PodGroup, stack: Stack, severity: Severity) -> Iterator[Find
             f"gang waits for ever{maker}",
             fix=f"remove {name} from minResources",
             severity=min(severity, Severity.WARNING) if group.made_by else severity,
+            edits=() if group.made_by else (Edit("remove", group.field("minResources", name)),),
         )
 
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.gangkeys import names_group
-from webhook.model import GROUP_LABEL, Pod
+from webhook.model import GROUP_LABEL, Place, Pod
 from webhook.parse.verdicts import dotted
-from webhook.rule import Finding, Related, Severity, rule
+from webhook.rule import Edit, Finding, Related, Severity, labelled, rule
 from webhook.stack import OLD_GROUP_LABEL, Stack
 
 
@@ -33,6 +33,11 @@ def pod_group_annotation(pod: Pod, stack: Stack) -> Iterator[Finding]:
     yield _finding(pod, first, others)
 
 
+def _moved(pod: Pod, place: Place, written: str) -> Iterator[Edit]:
+    label = labelled(pod, GROUP_LABEL, written)
+    yield from (Edit("remove", place), *label) if label else ()
+
+
 def _finding(pod: Pod, key: str, others: tuple[Related, ...]) -> Finding:
     place, written = pod.annotation(key), pod.annotations[key]
     if pod.group == written or not written:
@@ -43,6 +48,7 @@ def _finding(pod: Pod, key: str, others: tuple[Related, ...]) -> Finding:
             fix="remove the annotation",
             severity=Severity.WARNING,
             related=others,
+            edits=(Edit("remove", place),),
         )
     if pod.group:
         return Finding(
@@ -61,4 +67,5 @@ def _finding(pod: Pod, key: str, others: tuple[Related, ...]) -> Finding:
         severity=None if exact else Severity.WARNING,
         confidence="high" if exact else "low",
         related=others,
+        edits=tuple(_moved(pod, place, written)) if exact else (),
     )

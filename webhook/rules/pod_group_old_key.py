@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from webhook.gangkeys import FIRST_MIN_LABEL, FIRST_NAME_LABEL, X_K8S_SINCE, names_group
 from webhook.model import DEFAULT_SCHEDULER, GROUP_LABEL, Pod
-from webhook.rule import Confidence, Finding, Related, Severity, rule
+from webhook.rule import Confidence, Edit, Finding, Related, Severity, labelled, rule
 from webhook.stack import OLD_GROUP_LABEL, Stack
 
 _SINCE = {OLD_GROUP_LABEL: "0.25", FIRST_NAME_LABEL: "0.19"}
@@ -36,7 +36,17 @@ def pod_group_old_key(pod: Pod, stack: Stack) -> Iterator[Finding]:
         severity=severity,
         confidence=confidence,
         related=tuple(Related(pod.label(other), "this one is not read either") for other in others),
+        edits=_edits(key, pod, stack) if confidence == "high" else (),
     )
+
+
+def _edits(key: str, pod: Pod, stack: Stack) -> tuple[Edit, ...]:
+    """The label renamed; v0.18's pair wants a PodGroup too, which no edit of the Pod makes."""
+    removed = Edit("remove", pod.label(key))
+    if pod.group:
+        return (removed,)
+    label = labelled(pod, OLD_GROUP_LABEL if _is_old(stack) else GROUP_LABEL, pod.labels[key])
+    return (removed, *label) if label and FIRST_MIN_LABEL not in pod.labels else ()
 
 
 def _message(key: str, pod: Pod) -> str:

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from webhook.gangkeys import brings_group, unread_keys
 from webhook.model import GROUP_LABEL, Path, Place, Pod, Workload, dig
 from webhook.parse.verdicts import dotted
-from webhook.rule import Finding, Related, Severity, rule
+from webhook.rule import Edit, Finding, Related, Severity, labelled, rule
 from webhook.stack import Stack
 
 _CERTAIN = frozenset({"", "apps", "batch", "jobset.x-k8s.io"})
@@ -42,7 +42,14 @@ def pod_group_on_workload(workload: Workload, stack: Stack) -> Iterator[Finding]
         fix=f"write {GROUP_LABEL}: {name} under {dotted((*bare[0].metadata, 'labels'))}",
         severity=None if workload.ref.group in _CERTAIN else Severity.WARNING,
         related=(template, *(Related(other, "this one does not reach Pods either") for other, _ in marks[1:])),
+        edits=tuple(_edits(workload, bare, name)),
     )
+
+
+def _edits(workload: Workload, bare: list[Pod], name: str) -> Iterator[Edit]:
+    """Of one template alone it is certain that its Pods are the gang."""
+    if len(workload.pods) == 1 and isinstance(dig(workload.body, *bare[0].metadata), Mapping):
+        yield from labelled(bare[0], GROUP_LABEL, name)
 
 
 def _marks(workload: Workload) -> Iterator[tuple[Place, str]]:
