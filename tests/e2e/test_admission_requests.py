@@ -18,6 +18,8 @@ from webhook.model import Pod
 from webhook.rule import Severity
 from webhook.rules import all_rules
 
+pytestmark = pytest.mark.e2e_slow  # every rule, on every kind
+
 CARD = {"nvidia.com/gpu": "1", "nvidia.com/gpumem": "4000"}
 ALLOCATED = "hami.io/vgpu-devices-allocated"
 

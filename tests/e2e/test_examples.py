@@ -12,6 +12,8 @@ from apiserver import ControlPlane, Object, kubectl, listed, made, named, never,
 from objects import GROUP, SCHEDULER
 from server import Server
 
+pytestmark = pytest.mark.e2e_slow  # gangs are placed one after the other
+
 EXAMPLES = Path(__file__).parents[2] / "manifests" / "examples"
 NAMESPACE = "research"
 BUILT_IN = ("gang-of-pods", "gang-of-a-job", "gang-of-a-statefulset", "mended-gang")

@@ -23,6 +23,8 @@ from installation import MANIFESTS, NAMESPACE, VALIDATING, applied, bundles, on_
 from objects import GROUP, SCHEDULER, pod, template, workload
 from server import Server, scheduler_of
 
+pytestmark = pytest.mark.e2e_slow  # the manifests are built and applied again and again
+
 HERE = Path(__file__).parent
 BASE = MANIFESTS / "base"
 OVERLAYS = sorted(path.parent for path in MANIFESTS.glob("overlays/*/kustomization.yaml"))

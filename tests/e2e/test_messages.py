@@ -15,6 +15,8 @@ from webhook.messages.own import own
 from webhook.messages.table import TABLE
 from webhook.rules import all_rules
 
+pytestmark = pytest.mark.e2e_slow  # a scheduler is started for each of them
+
 KNOWN = (*TABLE, *own(all_rules()))
 
 

@@ -17,6 +17,8 @@ from webhook import lint
 from webhook.config import Config
 from webhook.rules import all_rules
 
+pytestmark = pytest.mark.e2e_slow  # configurations are tried one by one
+
 FIXTURES = Path(__file__).parents[1] / "rules"
 KINDS = {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
 REFUSING = {"webhook-field-missing", "malformed", "boolean-where-string"}
