@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import UnionType
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar, cast, get_args
 
@@ -57,6 +57,11 @@ def labelled(pod: Pod, key: str, value: str) -> tuple[Edit, ...]:
     if pod.labels:
         return (Edit("add", place, value),)
     return (Edit("add", place._replace(path=place.path[:-1]), {key: value}),)
+
+
+def enumerated(words: Sequence[str]) -> str:
+    """Words in a sentence: `get, list and watch`. There is one at least."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 class Finding(NamedTuple):

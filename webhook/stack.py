@@ -39,6 +39,10 @@ FOREIGN_SCHEDULERS = frozenset(
 Part: TypeAlias = Literal["count", "memory", "percentage", "cores", "priority"]
 """What a resource name of a vendor counts."""
 
+DEFAULT_QPS = 5.0
+"""Requests per second of HAMi's extender where --kube-qps does not say otherwise: client-go's default
+(k8s.io/client-go/rest/config.go DefaultQPS), with bursts of 10 (HAMi v2.10.0 pkg/util/client/options.go:30-31)."""
+
 Operator: TypeAlias = Literal["training-operator", "mpi-operator", "kuberay", "trainer", "spark-operator"]
 
 

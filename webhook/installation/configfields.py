@@ -5,15 +5,12 @@ kubernetes v1.35.4 staging/src/k8s.io/kube-scheduler/config/v1/types.go, compone
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
+from webhook.installation.durations import seconds
 from webhook.model import Path
 from webhook.parse.placeholders import templated
-
-_DURATION = r"[+-]?(?:0|(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)"
-"""What Go's time.ParseDuration takes."""
 
 _Shape: TypeAlias = "str | list[_Shape] | Mapping[str, _Shape]"
 """A scalar's kind, a list of one shape, or a mapping with these fields."""
@@ -105,7 +102,7 @@ def _misfits(value: object, shape: _Shape, path: Path) -> Iterator[Misfit]:
 
 def _fits(value: object, kind: str) -> bool:
     if kind == DURATION:
-        return isinstance(value, str) and re.fullmatch(_DURATION, value) is not None
+        return isinstance(value, str) and seconds(value) is not None
     types = {TEXT: (str,), WHOLE: (int,), NUMBER: (int, float), SWITCH: (bool,)}.get(kind)
     return types is None or type(value) in types
 

@@ -8,14 +8,10 @@ from webhook.installation.durations import seconds
 from webhook.installation.processes import brings_coscheduling
 from webhook.installation.profiles import is_enabled
 from webhook.model import Place, Release, Values
-from webhook.stack import Stack
+from webhook.stack import DEFAULT_QPS, Stack
 
 EXTRA = ("scheduler", "extender", "extraArgs")
 """The chart's value that the flags at the end come from; what is set there replaces the chart's own list."""
-
-DEFAULT_QPS = 5.0
-"""Requests per second of client-go where nobody says otherwise (k8s.io/client-go/rest/config.go DefaultQPS), with
-bursts of 10; HAMi takes it over (v2.10.0 pkg/util/client/options.go:30-31)."""
 
 DEFAULT_RETRY = 28.0
 """Seconds (HAMi v2.10.0 cmd/scheduler/main.go:80)."""

@@ -8,7 +8,7 @@ from webhook.kinds import builtin, kubeflow, others, ray, sets
 from webhook.kinds.groups import HOMES, known_kinds
 from webhook.kinds.parts import is_part, looks_like_values
 from webhook.kinds.shapes import shaped_like_templates
-from webhook.kinds.template import Template, items
+from webhook.kinds.template import Template, items, levels
 from webhook.model import Path
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "is_left_alone",
     "is_part",
     "known_kinds",
+    "levels",
     "looks_like_values",
     "shaped_like_templates",
     "templates",

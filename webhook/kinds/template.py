@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from webhook.model import UNKNOWN, Count, Path, Stage, dig
@@ -69,3 +69,14 @@ def text(body: object, *steps: str | int) -> str:
     """The text at a path; empty where there is none."""
     found = dig(body, *steps)
     return found if isinstance(found, str) else ""
+
+
+def levels(kind: str, body: Mapping[str, object]) -> Iterator[Path]:
+    """Where metadata stands above the Pod templates, which no Pod gets: the object itself, and the Job templates in
+    it."""
+    yield ()
+    if kind == "CronJob":
+        yield ("spec", "jobTemplate")
+    jobs = dig(body, "spec", "replicatedJobs")
+    for index in range(len(jobs) if isinstance(jobs, list) else 0):
+        yield ("spec", "replicatedJobs", index, "template")

@@ -2,14 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from webhook.installation.configs import GROUP
 from webhook.installation.processes import scheduler_minor
 from webhook.installation.profiles import Arguments, arguments
 from webhook.installation.releases import serves_hami
 from webhook.model import Place, SchedulerConfig
 from webhook.rule import Edit, Finding, Severity, rule
 from webhook.stack import Stack
-
-GROUP = "kubescheduler.config.k8s.io"
 
 _FIELDS: Mapping[str, int] = {
     "permitWaitingTimeSeconds": 0,

@@ -15,7 +15,7 @@ from webhook.installation.profiles import (
 )
 from webhook.installation.releases import serves_hami
 from webhook.model import SchedulerConfig
-from webhook.rule import Finding, Related, Severity, rule
+from webhook.rule import Finding, Related, Severity, enumerated, rule
 from webhook.stack import Stack
 
 _WHY = {
@@ -92,12 +92,8 @@ def _gaps(
     said = loud or missing
     yield Finding(
         config.place("profiles", index, *coscheduling_entry(profile)),
-        f"{COSCHEDULING} is missing at {_listed(missing)} of profile {name_of(profile)}: "
+        f"{COSCHEDULING} is missing at {enumerated(missing)} of profile {name_of(profile)}: "
         + "; ".join(_WHY[point] for point in said),
         fix=f"enable it once for all: plugins.multiPoint.enabled: [{{name: {COSCHEDULING}}}]",
         severity=Severity.ERROR if loud else Severity.INFO,
     )
-
-
-def _listed(points: list[str]) -> str:
-    return points[0] if len(points) == 1 else f"{', '.join(points[:-1])} and {points[-1]}"

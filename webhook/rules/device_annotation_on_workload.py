@@ -3,7 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.hamikeys import SELECTION
-from webhook.model import Path, Place, Pod, Workload, dig
+from webhook.kinds import levels
+from webhook.model import Place, Pod, Workload, dig
 from webhook.parse.verdicts import dotted
 from webhook.rule import Edit, Finding, Related, Severity, rule
 from webhook.stack import Stack
@@ -62,19 +63,9 @@ def _added(pod: Pod, key: str, value: str, workload: Workload) -> Iterator[Edit]
 
 def _marks(workload: Workload) -> Iterator[tuple[Place, str]]:
     """The annotations above the Pod templates that only a Pod can have, with their values."""
-    for above in _levels(workload):
+    for above in levels(workload.ref.kind, workload.body):
         path = (*above, "metadata", "annotations")
         found = dig(workload.body, *path)
         for key, value in found.items() if isinstance(found, dict) else ():
             if key in SELECTION and isinstance(value, str):
                 yield Place(workload.ref, (*path, key), "key"), value
-
-
-def _levels(workload: Workload) -> Iterator[Path]:
-    """The object itself, and the Job templates in it."""
-    yield ()
-    if workload.ref.kind == "CronJob":
-        yield ("spec", "jobTemplate")
-    jobs = dig(workload.body, "spec", "replicatedJobs")
-    for index in range(len(jobs) if isinstance(jobs, list) else 0):
-        yield ("spec", "replicatedJobs", index, "template")

@@ -3,7 +3,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.installation.flags import (
-    DEFAULT_QPS,
     RETRIES,
     client_limit,
     extender_flags,
@@ -14,7 +13,7 @@ from webhook.installation.flags import (
 from webhook.installation.releases import hami_extender
 from webhook.model import Place, Release
 from webhook.rule import Finding, Related, Severity, rule
-from webhook.stack import Stack
+from webhook.stack import DEFAULT_QPS, Stack
 
 
 @rule(Release, Severity.WARNING, evidence="seen", lint_only=True)

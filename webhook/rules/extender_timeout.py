@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 
 from webhook.installation.durations import seconds
 from webhook.installation.flags import (
-    DEFAULT_QPS,
     DEFAULT_RETRY,
     RETRIES,
     Flag,
@@ -18,7 +17,7 @@ from webhook.installation.flags import (
 from webhook.installation.releases import hami_extender
 from webhook.model import Place, Release
 from webhook.rule import Finding, Related, Severity, rule
-from webhook.stack import Stack
+from webhook.stack import DEFAULT_QPS, Stack
 
 _OMITTED = 5.0
 """Seconds that kube-scheduler waits for an extender where httpTimeout is absent (kubernetes

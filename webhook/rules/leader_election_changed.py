@@ -3,12 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from webhook.isolation import parse_bool
 from webhook.model import Argument, Place, Process, Release, SchedulerConfig
 from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Stack
-
-_TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
-"""What Go's ParseBool takes for true."""
 
 
 @rule(Release, Severity.ERROR, evidence="seen", lint_only=True)
@@ -36,7 +34,7 @@ def leader_election_changed(release: Release, stack: Stack) -> Iterator[Finding]
     if config is None or extender is None or not release.version or release.version.value < (2, 9):
         return
     flag = extender.argument("leader-elect")
-    if flag is None or not flag.known or (flag.value is not None and flag.value not in _TRUE):
+    if flag is None or not flag.known or (flag.value is not None and not parse_bool(flag.value)):
         return
     nameless = next((name for _, name, _ in _LEASE if not extender.argument(name)), "")
     if nameless and not extender.open:
@@ -74,7 +72,7 @@ def _problem(config: SchedulerConfig, extender: Process) -> _Problem | None:
     process = config.process
     elects = process.argument("leader-elect") if process else None
     if process and elects:
-        if elects.known and elects.value is not None and elects.value not in _TRUE:
+        if elects.known and elects.value is not None and not parse_bool(elects.value):
             return _Problem(f"kube-scheduler has --leader-elect={elects.value}", process.of(elects))
     elif written.get("leaderElect", True) is False:
         return _Problem("leaderElection.leaderElect is false", here)

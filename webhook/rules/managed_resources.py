@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from webhook.installation.releases import hami_extender
 from webhook.installation.resources import CONTENT, VALUES, Name, content_of, device_names, value_names
 from webhook.model import Release, SchedulerConfig, Values, dig
-from webhook.rule import Finding, Related, Severity, rule
+from webhook.rule import Finding, Related, Severity, enumerated, rule
 from webhook.stack import VENDORS, Stack
 
 _NVIDIA = VENDORS["nvidia"]
@@ -61,8 +61,8 @@ def _in_config(
     if missing:
         yield Finding(
             place,
-            f"managedResources lacks {_listed(missing)}: kube-scheduler counts what no node advertises, and Pods that "
-            "ask for it stay pending (`Insufficient …`)",
+            f"managedResources lacks {enumerated(missing)}: kube-scheduler counts what no node advertises, and Pods "
+            "that ask for it stay pending (`Insufficient …`)",
             fix=f"add {{name: {missing[0]}, ignoredByScheduler: true}}" + (" and the others" if missing[1:] else ""),
             related=tuple(_where(release, missing[0])),
         )
@@ -140,7 +140,3 @@ def _in_values(values: Values) -> Iterator[Finding]:
 def _nvidia_listed(values: Values) -> set[str]:
     """NVIDIA's names in the list that the chart renders: the values', else HAMi's own."""
     return {values.text(key) or usual for key, (vendor, _, usual) in VALUES.items() if vendor == "nvidia"}
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

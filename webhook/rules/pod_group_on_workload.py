@@ -3,7 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from webhook.gangkeys import brings_group, unread_keys
-from webhook.model import GROUP_LABEL, Path, Place, Pod, Workload, dig
+from webhook.kinds import levels
+from webhook.model import GROUP_LABEL, Place, Pod, Workload, dig
 from webhook.parse.verdicts import dotted
 from webhook.rule import Edit, Finding, Related, Severity, labelled, rule
 from webhook.stack import Stack
@@ -54,22 +55,12 @@ def _edits(workload: Workload, bare: list[Pod], name: str) -> Iterator[Edit]:
 
 def _marks(workload: Workload) -> Iterator[tuple[Place, str]]:
     """Where the group is named above the Pod templates, with the name given there."""
-    for above in _levels(workload):
+    for above in levels(workload.ref.kind, workload.body):
         for half in ("labels", "annotations"):
             path = (*above, "metadata", half, GROUP_LABEL)
             name = dig(workload.body, *path)
             if name and isinstance(name, str):
                 yield Place(workload.ref, path, "key"), name
-
-
-def _levels(workload: Workload) -> Iterator[Path]:
-    """The object itself, and the Job templates in it."""
-    yield ()
-    if workload.ref.kind == "CronJob":
-        yield ("spec", "jobTemplate")
-    jobs = dig(workload.body, "spec", "replicatedJobs")
-    for index in range(len(jobs) if isinstance(jobs, list) else 0):
-        yield ("spec", "replicatedJobs", index, "template")
 
 
 def _names_group(pod: Pod) -> bool:

@@ -7,7 +7,7 @@ from webhook.installation.accesses import is_built_in
 from webhook.installation.processes import is_kube_scheduler, reads_old_group
 from webhook.installation.profiles import is_enabled
 from webhook.model import GROUP_API, Access, Grant, Permission, Place, Process, dig
-from webhook.rule import Finding, Severity, rule
+from webhook.rule import Finding, Severity, enumerated, rule
 from webhook.stack import Stack
 
 RESOURCE = "podgroups"
@@ -65,16 +65,12 @@ def _finding(access: Access, scheduler: Process, missing: list[str], attempt: _A
     account = f"{access.namespace}/{access.name}"
     return Finding(
         attempt.place if attempt else scheduler.pod.field("serviceAccountName"),
-        f"ServiceAccount {account} may not {_joined(missing)} {RESOURCE} of {GROUP_API}{why}: {outcome}",
+        f"ServiceAccount {account} may not {enumerated(missing)} {RESOURCE} of {GROUP_API}{why}: {outcome}",
         fix=f"bind a ClusterRole with get, list and watch on {RESOURCE} of {GROUP_API} to {account} by a "
         "ClusterRoleBinding",
         severity=None if sure else Severity.WARNING,
         confidence="high" if sure or "list" not in missing else "low",
     )
-
-
-def _joined(verbs: list[str]) -> str:
-    return verbs[0] if len(verbs) == 1 else f"{', '.join(verbs[:-1])} and {verbs[-1]}"
 
 
 def _attempts(access: Access) -> Iterator[_Attempt]:

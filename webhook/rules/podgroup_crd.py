@@ -2,13 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from webhook.gangkeys import OLD_GROUP_API
 from webhook.installation.processes import reads_old_group, scheduler_minor
 from webhook.installation.profiles import coscheduling_entry
 from webhook.model import GROUP_API, GroupDefinition, Place, Ref, SchedulerConfig, dig
 from webhook.rule import Finding, Severity, rule
 from webhook.stack import Stack
-
-OLD_GROUP = "scheduling.sigs.k8s.io"
 
 
 @rule(GroupDefinition, Severity.ERROR, evidence="seen", lint_only=True)
@@ -31,11 +30,11 @@ def podgroup_crd(definition: GroupDefinition, stack: Stack) -> Iterator[Finding]
             yield _absent(definition.config)
         return
     group = dig(definition.body, "spec", "group")
-    if group == OLD_GROUP and definition.config and not definition.own and not _of_old_times(definition.config):
+    if group == OLD_GROUP_API and definition.config and not definition.own and not _of_old_times(definition.config):
         yield Finding(
             Place(definition.ref, ("spec", "group")),
-            f"this is the PodGroup of scheduler-plugins up to 0.24 ({OLD_GROUP}); Coscheduling of 0.25 and later reads "
-            f"{GROUP_API}, and without it places no Pod at all",
+            f"this is the PodGroup of scheduler-plugins up to 0.24 ({OLD_GROUP_API}); Coscheduling of 0.25 and later "
+            f"reads {GROUP_API}, and without it places no Pod at all",
             fix="apply the CustomResourceDefinition of your scheduler-plugins release",
             severity=Severity.WARNING,
         )

@@ -6,7 +6,7 @@ from webhook.gangkeys import waiting
 from webhook.model import Gang, PodGroup
 from webhook.roster import quorum
 from webhook.rule import Finding, Severity, rule
-from webhook.stack import Stack
+from webhook.stack import DEFAULT_QPS, Stack
 
 _LONGEST = 900
 """Seconds: the scheduler's framework lets no Pod wait longer at Permit (maxTimeout, 15 minutes)."""
@@ -16,8 +16,6 @@ _FILTER_SECONDS = 0.4
 
 _FAST_FILTER_SECONDS = 0.05
 """Per member with a raised limit: the first of 16 members was bound after 0.8 s (seen)."""
-
-_DEFAULT_QPS = 5.0
 
 
 @rule(PodGroup | Gang, Severity.WARNING, evidence="seen")
@@ -66,7 +64,7 @@ def _for_its_size(gang: Gang, stack: Stack) -> Iterator[Finding]:
     asking = [pod for pod in waiting(gang, stack) if stack.wants_device(pod)]
     size = min(wanted, sum(pod.count.most or pod.count.least for pod in asking))
     slow, fast = size * _FILTER_SECONDS, size * _FAST_FILTER_SECONDS
-    limited = stack.kube_qps is not None and stack.kube_qps <= _DEFAULT_QPS
+    limited = stack.kube_qps is not None and stack.kube_qps <= DEFAULT_QPS
     needed = slow if limited or (stack.kube_qps is None and gang.group.timeout >= fast) else fast
     if size <= 1 or gang.group.timeout >= needed:
         return

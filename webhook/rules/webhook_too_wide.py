@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from webhook.hookrules import takes
 from webhook.model import HookConfiguration, HookRule
-from webhook.rule import Finding, Severity, rule
+from webhook.rule import Finding, Severity, enumerated, rule
 from webhook.selectors import opts_in
 from webhook.stack import Stack
 
@@ -56,8 +56,8 @@ def webhook_too_wide(configuration: HookConfiguration, stack: Stack) -> Iterator
             index, pattern = _widest(each)
             yield Finding(
                 configuration.field(hook, *each.path[len(hook.path) :], "resources", index),
-                f"{hook} is called for {pattern} of {_groups(each)}, so for {_listed(busy)} too, which are written all "
-                "the time",
+                f"{hook} is called for {pattern} of {_groups(each)}, so for {enumerated(busy)} too, which are written "
+                "all the time",
                 fix="name the resources that it judges (pods, deployments, jobs …), without subresources",
                 severity=Severity.INFO if opts_in(hook.namespaces) else None,
             )
@@ -82,7 +82,3 @@ def _groups(each: HookRule) -> str:
     if "*" in each.groups:
         return "all API groups"
     return " and ".join(group or "the core group" for group in each.groups)
-
-
-def _listed(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

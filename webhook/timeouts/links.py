@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 
 from webhook.hookrules import pod_operations
 from webhook.installation.durations import seconds
-from webhook.installation.flags import DEFAULT_QPS, DEFAULT_RETRY, RETRIES, Flags, extender_flags, version_of_hami
+from webhook.installation.flags import DEFAULT_RETRY, RETRIES, Flags, extender_flags, version_of_hami
 from webhook.installation.profiles import arguments, is_enabled
 from webhook.installation.releases import hami_extender
 from webhook.model import Hook, HookChain, HookConfiguration, PodGroup, Release, SchedulerConfig
 from webhook.selectors import selects
-from webhook.stack import Stack, Version
+from webhook.stack import DEFAULT_QPS, Stack, Version
 from webhook.timeouts import (
     BACKOFF,
     CALL,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from webhook.installation.flags import DEFAULT_QPS
 from webhook.model import PodGroup
+from webhook.stack import DEFAULT_QPS
 from webhook.timeouts import BACKOFF, CALL, CLIENT_LIMIT, LOCK, PERMIT, REQUEST, RETRY, WEBHOOKS, Break, Link
 
 _MARGIN = 10.0
