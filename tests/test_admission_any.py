@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from asked import RULES, STACK, Object, answer, deployment, job, knows, podgroup, request
+from fixture import FIXTURES, stack_of
 from generated import JSON, hostile, near_pods, pods, pointed
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -19,7 +20,7 @@ from made import podgroup as group_value
 
 from webhook import lint
 from webhook.admission import decode, encode, judge, mutate
-from webhook.config import Config, read_stack
+from webhook.config import Config
 from webhook.kinds import templates
 from webhook.model import Pod, PodGroup, Workload
 from webhook.parse import parse
@@ -27,7 +28,6 @@ from webhook.review import Answer, Enforcement, Known, Request, VgpuEnv
 from webhook.rule import Severity
 from webhook.stack import Stack
 
-FIXTURES = Path(__file__).parent / "rules"
 AUDIT_KEY = re.compile(r"[a-z]{1,63}")
 WORKLOADS = (
     deployment("g1"),
@@ -144,11 +144,6 @@ def test_a_review_survives_the_wire(made: Object) -> None:
 
 
 # The linter and the webhook agree
-
-
-def stack_of(path: Path) -> Stack:
-    declared = re.search(r"^#\s*stack:\s*(\{.*\})\s*$", path.read_text(encoding="utf-8"), re.MULTILINE)
-    return read_stack(yaml.safe_load(declared.group(1)) if declared else {})
 
 
 def arrivals(path: Path, stack: Stack) -> Iterator[Object]:

@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 import json
-import re
-from pathlib import Path
 from typing import Any
 
 import jsonpatch
 import pytest
 import yaml
+from fixture import FIXTURES, config_of
 
 from webhook import lint
-from webhook.config import Config, read_stack
+from webhook.config import Config
 from webhook.model import Ref, pointer
 from webhook.result import Located
 from webhook.rules import all_rules
 
-FIXTURES = Path(__file__).parent / "rules"
-STACK = re.compile(r"^#\s*stack:\s*(\{.*\})\s*$", re.MULTILINE)
 BAD = sorted(path.name for path in FIXTURES.glob("*.bad.yaml"))
 RULES = all_rules()
 NULL = "tag:yaml.org,2002:null"
-
-
-def config(text: str) -> Config:
-    declared = STACK.search(text)
-    stack = read_stack(yaml.safe_load(declared.group(1)) if declared else {})
-    return Config(stack=stack, whole=re.search(r"^#\s*whole\s*$", text, re.MULTILINE) is not None)
 
 
 def found(text: str, given: Config) -> list[Located]:
@@ -67,7 +58,7 @@ def of_rule(items: list[Located], rule: str) -> int:
 @pytest.mark.parametrize("name", BAD)
 def test_edits_mend_what_they_are_for(name: str) -> None:
     text = (FIXTURES / name).read_text(encoding="utf-8")
-    given, rule = config(text), name.partition(".")[0]
+    given, rule = config_of(text), name.partition(".")[0]
     before = found(text, given)
     for item in before:
         if item.finding.rule != rule or not item.finding.edits:
@@ -81,7 +72,7 @@ def test_the_rules_whose_cure_is_certain_have_edits() -> None:
     told = set()
     for name in BAD:
         text = (FIXTURES / name).read_text(encoding="utf-8")
-        told |= {item.finding.rule for item in found(text, config(text)) if item.finding.edits}
+        told |= {item.finding.rule for item in found(text, config_of(text)) if item.finding.edits}
     assert told >= {
         "boolean-where-string",
         "coscheduling-args",

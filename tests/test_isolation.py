@@ -11,8 +11,8 @@ import jsonpatch
 import pytest
 import yaml
 from asked import GPU, answer, owned_by, pod, request
+from fixture import FIXTURES, stack_of
 from test_inject import WRITTEN
-from test_rules import FIXTURES, STACK
 
 from webhook import lint
 from webhook.admission import judge_by, law
@@ -387,11 +387,6 @@ def cures() -> list[tuple[str, Object, Stack, Finding]]:
             assert isinstance(body, dict)
             told_ += [(path.name, body, stack, each) for each in found(body, stack) if each.edits]
     return told_
-
-
-def stack_of(path: Path) -> Stack:
-    declared = STACK.search(path.read_text(encoding="utf-8"))
-    return read_stack(yaml.safe_load(declared.group(1)) if declared else {})
 
 
 def mended(body: Object, finding: Finding) -> Object:

@@ -17,12 +17,11 @@ import celpy
 import pytest
 import yaml
 from celpy.adapter import json_to_cel
+from fixture import config_of
 from generated import pods
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from test_rules import STACK as DECLARED
 
-from webhook.config import read_stack
 from webhook.gangkeys import SYSTEM_NAMES, names_group
 from webhook.gather import gather
 from webhook.inject import operations
@@ -480,8 +479,7 @@ SPEAKING = tuple(rule for rule in all_rules() if not rule.lint_only and AT_ADMIS
 def judged(path: Path) -> Iterator[tuple[Object, str, Stack]]:
     """The objects of a fixture on which a rule speaks that can speak at admission, and its name."""
     text = path.read_text(encoding="utf-8")
-    declared = DECLARED.search(text)
-    stack = read_stack(yaml.safe_load(declared.group(1)) if declared else {})
+    stack = config_of(text).stack
     documents = [body for body in yaml.safe_load_all(text) if body]
     subjects: list[Subject] = []
     for index, body in enumerate(documents):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import jsonpatch
 import pytest
 import yaml
+from fixture import FIXTURES, stack_of
 
 from webhook import lint
 from webhook.config import Config, read_stack
@@ -23,8 +23,6 @@ from webhook.stack import Stack
 
 Object = dict[str, Any]
 
-FIXTURES = Path(__file__).parent / "rules"
-DECLARED = re.compile(r"^#\s*stack:\s*(\{.*\})\s*$", re.MULTILINE)
 MINE = (
     "gpu-count-invalid",
     "gpu-cores-range",
@@ -271,11 +269,6 @@ def test_mib_where_larger_units_count_are_told_in_units(name: str, written: obje
 def test_cores_of_other_vendors_above_100(limits: Mapping[str, object], then: str) -> None:
     ((_, message),) = said("gpu-cores-range", limits)
     assert message.endswith(f"; {then}")
-
-
-def stack_of(path: Path) -> Stack:
-    declared = DECLARED.search(path.read_text(encoding="utf-8"))
-    return read_stack(yaml.safe_load(declared.group(1)) if declared else {})
 
 
 def mended(body: Object, finding: Finding) -> Object:

@@ -6,31 +6,24 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
+from fixture import FIXTURES, config_of
 from made import replace
 
 from webhook import lint
-from webhook.config import Config, read_stack
 from webhook.model import Subject
 from webhook.rule import Finding, Rule, Severity
 from webhook.rules import all_rules
 from webhook.stack import Stack
 
-FIXTURES = Path(__file__).parent / "rules"
 RULES = {rule.name: rule for rule in all_rules()}
 MARK = re.compile(r"#\s*expect:\s*(.+?)\s*$")
-STACK = re.compile(r"^#\s*stack:\s*(\{.*\})\s*$", re.MULTILINE)
-WHOLE = re.compile(r"^#\s*whole\s*$", re.MULTILINE)
-"""A fixture that says so is a whole installation: what it lacks does not exist."""
 
 Found = tuple[int, str, str]
 
 
 def findings(path: Path, rules: tuple[Rule, ...] = tuple(RULES.values())) -> set[Found]:
     text = path.read_text(encoding="utf-8")
-    declared = STACK.search(text)
-    stack = read_stack(yaml.safe_load(declared.group(1)) if declared else {})
-    config = Config(stack=stack, whole=WHOLE.search(text) is not None)
+    config = config_of(text)
     result = lint.lint([(path.name, [text.encode()])], config, rules=rules)
     assert not result.failures
     assert not result.unreadable

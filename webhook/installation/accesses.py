@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from webhook.installation.texts import items_of, text_at
+from webhook.installation.texts import items_of, text_at, texts_in
 from webhook.model import Access, Grant, Object, Permission, Process, Ref, SchedulerConfig, dig
 
 RBAC = "rbac.authorization.k8s.io"
@@ -94,7 +94,7 @@ def _rules(role: Object, rbac: list[Object]) -> Iterator[Permission]:
 
 def _own_rules(role: Object) -> Iterator[Permission]:
     for index, item in enumerate(items_of(role.body.get("rules"))):
-        fields = (_texts(dig(item, key)) for key in ("apiGroups", "resources", "verbs", "resourceNames"))
+        fields = (texts_in(dig(item, key)) for key in ("apiGroups", "resources", "verbs", "resourceNames"))
         groups, resources, verbs, names = fields
         if resources and verbs:
             yield Permission(groups, resources, verbs, names, ("rules", index))
@@ -136,7 +136,3 @@ def _names(grant: Grant, namespace: str, name: str) -> bool:
         if kind == "Group" and called in groups:
             return True
     return False
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(item for item in items_of(value) if isinstance(item, str))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from webhook.installation.texts import texts_in
 from webhook.model import (
     Certificate,
     HookChain,
@@ -162,15 +163,11 @@ def _may_write(name: str, role: Mapping[str, object]) -> bool:
     rules = role.get("rules")
     for rule in rules if isinstance(rules, list) else ():
         wanted = zip(("apiGroups", "resources", "verbs"), _WRITING, strict=True)
-        if all(not words.isdisjoint(_texts(dig(rule, key))) for key, words in wanted):
-            names = _texts(dig(rule, "resourceNames"))
+        if all(not words.isdisjoint(texts_in(dig(rule, key))) for key, words in wanted):
+            names = texts_in(dig(rule, "resourceNames"))
             if not names or name in names:
                 return True
     return False
-
-
-def _texts(value: object) -> frozenset[str]:
-    return frozenset(item for item in value if isinstance(item, str)) if isinstance(value, list) else frozenset()
 
 
 def _is_told(name: str, workload: Workload) -> bool:

@@ -44,3 +44,8 @@ def text_at(body: object, *steps: str | int) -> str:
 def items_of(value: object) -> list[object]:
     """A list's items; none of what is no list."""
     return value if isinstance(value, list) else []
+
+
+def texts_in(value: object) -> tuple[str, ...]:
+    """The texts of a list; none of what is no list."""
+    return tuple(item for item in items_of(value) if isinstance(item, str))
