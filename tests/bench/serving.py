@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import socket
 import ssl
 import statistics
@@ -44,9 +45,10 @@ from webhook.serving.probes import Check
 from webhook.serving.tls import Certificates
 
 ROUNDS = 2000
-SECONDS, TURNS = 6.0, 12
+SECONDS, TURNS = 0.2, 40
 CLIENTS = (1, 8, 32)
 FLOOR = "/floor"
+PATHS = (FLOOR, "/validate", "/mutate")
 
 
 def template(containers: int) -> dict[str, Any]:
@@ -235,72 +237,117 @@ def running(config_file: str = "") -> Iterator[Running]:
             process.wait(20)
 
 
-def load(server: Running, path: str, body: bytes, clients: int, enough: Callable[[int], bool]) -> list[float]:
-    """Ask on `clients` kept connections until it is enough; the seconds that each answer took."""
+def call_of(path: str, body: bytes) -> bytes:
     head = (
         f"POST {path}?timeout=3s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
     )
-    call = head.encode() + b"\r\n\r\n" + body
-    took: list[float] = []
+    return head.encode() + b"\r\n\r\n" + body
 
-    def ask() -> None:
+
+def ask(secure: ssl.SSLSocket, call: bytes) -> None:
+    secure.sendall(call)
+    answer = secure.recv(65536)
+    assert answer.startswith(b"HTTP/1.1 200 "), answer
+    while b'"response":' not in answer:
+        answer += secure.recv(65536)
+
+
+def load(server: Running, path: str, body: bytes, clients: int, calls: int) -> None:
+    """So many calls on so many kept connections."""
+    call = call_of(path, body)
+
+    def client() -> None:
         with server.connect() as secure:
-            while not enough(len(took)):
-                began = time.perf_counter()
-                secure.sendall(call)
-                answer = secure.recv(65536)
-                assert answer.startswith(b"HTTP/1.1 200 "), answer
-                while b'"response":' not in answer:
-                    answer += secure.recv(65536)
-                took.append(time.perf_counter() - began)
+            for _ in range(calls // clients):
+                ask(secure, call)
 
-    threads = [threading.Thread(target=ask) for _ in range(clients)]
+    together(client, clients)
+
+
+def together(work: Callable[[], None], clients: int) -> None:
+    threads = [threading.Thread(target=work) for _ in range(clients)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return took
 
 
-class Served(NamedTuple):
-    """Answers a second, the worker's own seconds for each, and what a client waited for one."""
+class Turn(NamedTuple):
+    """Answers a second in one turn, the worker's own seconds for each, and what the clients waited for each."""
 
     rate: float
     own: float
-    p50: float
-    p99: float
+    waits: list[float]
 
 
 def over_tls() -> None:
     print("over TLS, small Pod, kept connections (aim: 85 % of the floor's throughput; at 32 clients p99 2 x its p99)")
+    print(f"each the median of {TURNS} turns of {SECONDS:g} s, p50 and p99 over all of them")
     body = BODIES["small Pod"]
     with running() as server:
-        for path in (FLOOR, "/validate", "/mutate"):
-            load(server, path, body, 4, lambda done: done > ROUNDS)
+        for path in PATHS:
+            load(server, path, body, 4, ROUNDS)
         for clients in CLIENTS:
-            floor, *others = measure(server, (FLOOR, "/validate", "/mutate"), body, clients)
-            for name, served in zip(("floor", "/validate", "/mutate"), (floor, *others), strict=True):
+            turns = measure(server, body, clients)
+            floor = turns[FLOOR]
+            for path, taken in turns.items():
+                rate, own = (median_ratio(taken, floor, field) for field in ("rate", "own"))
+                p50, p99 = percentiles([wait for turn in taken for wait in turn.waits])
+                of_floor = percentiles([wait for turn in floor for wait in turn.waits])
                 print(
-                    f"  {clients:2} clients  {name:9} {served.rate:6.0f}/s = {served.rate / floor.rate:4.0%}  "
-                    f"worker {served.own * 1e6:4.0f} us = {floor.own / served.own:4.0%}  "
-                    f"p50 {served.p50 * 1e3:6.2f} ms  p99 {served.p99 * 1e3:6.2f} ms = {served.p99 / floor.p99:4.2f} x"
+                    f"  {clients:2} clients  {path:9} {statistics.median(turn.rate for turn in taken):6.0f}/s = "
+                    f"{rate:4.0%}  worker {statistics.median(turn.own for turn in taken) * 1e6:4.0f} us = {1 / own:4.0%}"
+                    f"  p50 {p50 * 1e3:6.2f} ms = {p50 / of_floor[0]:4.2f} x"
+                    f"  p99 {p99 * 1e3:6.2f} ms = {p99 / of_floor[1]:4.2f} x"
                 )
 
 
-def measure(server: Running, paths: tuple[str, ...], body: bytes, clients: int) -> list[Served]:
-    """In short turns: a machine's speed changes while one looks."""
-    took: dict[str, list[float]] = {path: [] for path in paths}
-    spent, own = dict.fromkeys(paths, 0.0), dict.fromkeys(paths, 0.0)
-    for _ in range(TURNS):
-        for path in paths:
-            began, before = time.perf_counter(), server.spent()
-            ends = began + SECONDS / TURNS
-            took[path] += load(server, path, body, clients, lambda _done, ends=ends: time.perf_counter() > ends)
-            spent[path] += time.perf_counter() - began
-            own[path] += server.spent() - before
-    return [
-        Served(len(took[path]) / spent[path], own[path] / len(took[path]), *percentiles(took[path])) for path in paths
-    ]
+def median_ratio(taken: list[Turn], floor: list[Turn], field: str) -> float:
+    """Each turn against the floor's of the same round: what slows the machine slows both."""
+    return statistics.median(
+        getattr(turn, field) / getattr(least, field) for turn, least in zip(taken, floor, strict=True)
+    )
+
+
+def measure(server: Running, body: bytes, clients: int) -> dict[str, list[Turn]]:
+    """Short turns on connections that are kept, in an order that changes: a machine's speed does while one looks."""
+    turns: dict[str, list[Turn]] = {path: [] for path in PATHS}
+    chance = random.Random(clients)
+    plan = [path for _ in range(TURNS) for path in chance.sample(PATHS, len(PATHS))]
+    calls = {path: call_of(path, body) for path in PATHS}
+    waits: list[list[float]] = [[] for _ in range(clients)]
+    turn = iter(plan)
+    state = {"path": "", "began": 0.0, "spent": 0.0}
+
+    def change() -> None:
+        """Between turns, while every client stands at the barrier."""
+        now, spent = time.perf_counter(), server.spent()
+        if state["path"]:
+            all_waits = [wait for each in waits for wait in each]
+            rate = len(all_waits) / (now - float(state["began"]))
+            own = (spent - float(state["spent"])) / len(all_waits)
+            turns[str(state["path"])].append(Turn(rate, own, all_waits))
+        for each in waits:
+            each.clear()
+        state.update(path=next(turn, ""), began=time.perf_counter(), spent=server.spent())
+
+    barrier = threading.Barrier(clients, change)
+    numbers = iter(range(clients))
+
+    def client() -> None:
+        mine = waits[next(numbers)]
+        with server.connect() as secure:
+            ask(secure, calls[FLOOR])
+            barrier.wait()
+            while state["path"]:
+                call, ends = calls[str(state["path"])], float(state["began"]) + SECONDS
+                while (began := time.perf_counter()) < ends:
+                    ask(secure, call)
+                    mine.append(time.perf_counter() - began)
+                barrier.wait()
+
+    together(client, clients)
+    return turns
 
 
 def memory(reviews: int) -> None:
@@ -308,18 +355,18 @@ def memory(reviews: int) -> None:
     with serving(FakeApi()) as fake, tempfile.TemporaryDirectory() as folder:
         file = str(kubeconfig(Path(folder), fake.url))
         with running(file) as server:
-            load(server, "/validate", body, 8, lambda done: done > ROUNDS)
+            load(server, "/validate", body, 8, ROUNDS)
             without = server.memory()
         fake.objects[PODS] = {("default", f"w-{i}"): pod(f"w-{i}", f"gang-{i // 8}") for i in range(10_000)}
         with running(file) as server:
-            load(server, "/validate", body, 8, lambda done: done > ROUNDS)
+            load(server, "/validate", body, 8, ROUNDS)
             full = server.memory()
             print(
                 f"memory: {full:.0f} MB with 10,000 members = {full / without:.2f} x {without:.0f} MB without (aim 1.5)"
             )
             marks = [full]
             for _ in range(4):
-                load(server, "/validate", body, 8, lambda done: done > reviews // 4)
+                load(server, "/validate", body, 8, reviews // 4)
                 marks.append(server.memory())
             print(f"growth over {reviews} reviews: {' -> '.join(f'{mark:.1f}' for mark in marks)} MB")
 
