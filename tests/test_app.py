@@ -109,10 +109,11 @@ def test_a_verdict_is_always_200(path: str, allowed: str, verdict: str) -> None:
 
 
 def test_a_line_of_the_log_says_who_and_what_and_nothing_of_the_content() -> None:
-    desk = Desk(clock=iter((1.0, 1.0042)).__next__, waited=lambda: 0.001)
+    desk = Desk(clock=iter((1.0, 1.0042)).__next__, now=lambda: 0.25, waited=lambda: 0.001)
     desk.post("/validate/warn", {"dry_run": True, "name": "n" * 999, "object": {"spec": "secret"}})
     assert desk.lines == [
         {
+            "time": "1970-01-01T00:00:00.250+00:00",
             "event": "review",
             "level": "info",
             "entry": "validate/warn",

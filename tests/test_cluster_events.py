@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -44,12 +43,12 @@ def test_replicas_name_it_alike_and_other_messages_differently() -> None:
         event(NOTICE, DEPLOYMENT, NOW.replace(hour=20), "replica-2")["metadata"]["name"],
     }
     assert len(names) == 1
-    other = event(replace(NOTICE, message="else"), DEPLOYMENT, NOW, "replica-1")
+    other = event(NOTICE._replace(message="else"), DEPLOYMENT, NOW, "replica-1")
     assert other["metadata"]["name"] not in names
 
 
 def test_long_names_and_messages_are_cut() -> None:
-    made = event(replace(NOTICE, message="x" * 5000), DEPLOYMENT._replace(name="a" * 199 + ".b" * 20), NOW, "r")
+    made = event(NOTICE._replace(message="x" * 5000), DEPLOYMENT._replace(name="a" * 199 + ".b" * 20), NOW, "r")
     assert len(made["message"]) == 1024
     name = made["metadata"]["name"]
     assert len(name) <= 253

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +86,7 @@ def test_event_goes_on_the_topmost_owner(fake: FakeApi, tmp_path: Path) -> None:
 
 def test_owners_are_looked_for_once(fake: FakeApi, tmp_path: Path) -> None:
     with noticing(fake, tmp_path) as notices:
-        notices([SET, replace(SET, message="else"), replace(SET, reason="Other")])
+        notices([SET, SET._replace(message="else"), SET._replace(reason="Other")])
         settled(notices, fake, written=3)
     assert len([asked for asked in fake.asked if asked.method == "GET"]) == 4  # both kinds, both objects
 
@@ -139,7 +138,7 @@ def test_another_object_of_the_same_name_is_not_asked_for_its_owner(fake: FakeAp
 
 
 def test_the_same_is_written_once(fake: FakeApi, tmp_path: Path) -> None:
-    other_set = replace(SET, name="train-def", uid="u-rs2")
+    other_set = SET._replace(name="train-def", uid="u-rs2")
     fake.others[f"{APPS}/namespaces/team/replicasets/train-def"] = owned(
         "u-rs2", "apps/v1", "Deployment", "train", "u-d"
     )
@@ -165,7 +164,7 @@ def test_failures_are_counted_and_others_go_on(path: str, fake: FakeApi, tmp_pat
     with noticing(fake, tmp_path) as notices:
         notices([SET])
         settled(notices, fake, failed=1)
-        notices([replace(SET, message="else")])
+        notices([SET._replace(message="else")])
         settled(notices, fake, written=1)
 
 
@@ -175,7 +174,7 @@ def test_accidents_do_not_end_the_thread(fake: FakeApi, tmp_path: Path, monkeypa
             broken.setattr(notices_module, "event", None)
             notices([SET])
             settled(notices, fake, failed=1)
-        notices([replace(SET, message="else")])
+        notices([SET._replace(message="else")])
         settled(notices, fake, written=1)
 
 
@@ -183,7 +182,7 @@ def test_full_queue_drops_counts_and_never_waits(fake: FakeApi, tmp_path: Path) 
     api = connect(kubeconfig(tmp_path, fake.url))
     assert api is not None
     notices = Notices(api, time.monotonic, 1000, 2)  # its thread is not started
-    many = [replace(SET, uid=f"u{n}") for n in range(100)]
+    many = [SET._replace(uid=f"u{n}") for n in range(100)]
     began = time.monotonic()
     notices(many)
     assert time.monotonic() - began < 1
@@ -204,7 +203,7 @@ def test_stop_with_a_full_queue(fake: FakeApi, tmp_path: Path) -> None:
     notices.start()
     notices([SET])
     settled(notices, fake, written=1)
-    notices([replace(SET, message="else")])  # waits: one in ten seconds is written
+    notices([SET._replace(message="else")])  # waits: one in ten seconds is written
     notices.stop()
     assert notices.counts()["written"] == 1
     api.close()
@@ -214,6 +213,6 @@ def test_owners_are_forgotten_in_time(fake: FakeApi, tmp_path: Path, monkeypatch
     monkeypatch.setattr(notices_module, "_REMEMBERED", 1)
     with noticing(fake, tmp_path) as notices:
         for uid in ("u-rs", "u-other", "u-rs"):
-            notices([replace(SET, uid=uid, message=f"{uid} {time.monotonic()}")])
+            notices([SET._replace(uid=uid, message=f"{uid} {time.monotonic()}")])
         settled(notices, fake, written=3)
         assert len(notices._tops) == 1

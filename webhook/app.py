@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from datetime import UTC, datetime
+from functools import lru_cache, partial
+from time import perf_counter, time
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from flask import Flask, Response
 from prometheus_client import Counter, Histogram
@@ -61,12 +62,18 @@ def _unlimited(_seconds: float) -> None:
     """Where nobody watches the time."""
 
 
+def _at_once(work: Callable[[], object]) -> None:
+    """Where nobody is kept waiting."""
+    work()
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What the app is put together from, all of it functions.
 
     `overloaded` tells whether too much is waiting to take on this request; `waited` for how many seconds it has
-    been here already. `limit` is told how many seconds the verdict may take, before each. `clock` counts seconds.
+    been here already. `limit` is told how many seconds the verdict may take, before each. `later` is handed what can
+    wait until the answer is sent. `clock` counts seconds, `now` those since 1970.
     """
 
     decode: Callable[[bytes], Request]
@@ -78,7 +85,9 @@ class Parts:
     overloaded: Callable[[], bool] = lambda: False
     waited: Callable[[], float] = lambda: 0.0
     limit: Callable[[float], object] = _unlimited
+    later: Callable[[Callable[[], object]], object] = _at_once
     clock: Callable[[], float] = perf_counter
+    now: Callable[[], float] = time
 
 
 def create_app(parts: Parts) -> Flask:
@@ -127,10 +136,42 @@ def _answered(environ: WSGIEnvironment, entry: Entry, parts: Parts) -> bytes:
     took = waited + parts.clock() - began
     if took > budget:
         parts.metrics.late.labels("answered").inc()
-    _count(name, review, answer, took, parts.metrics)
-    parts.log(line(name, review, answer, took))
-    _tell(answer, parts)
+    parts.later(partial(_record, Told(_asked(name, review), answer, took, parts.now()), parts))
+    if answer.notices:
+        _tell(answer, parts)
     return data
+
+
+class Asked(NamedTuple):
+    """Who asked what, and nothing of the object: it may be large, and what is told waits for a while."""
+
+    entry: str
+    uid: str
+    operation: str
+    kind: str
+    namespace: str
+    name: str
+    dry_run: bool
+
+
+class Told(NamedTuple):
+    """One answer, for the log and the metrics. `at` counts seconds since 1970."""
+
+    asked: Asked
+    answer: Answer
+    seconds: float
+    at: float
+
+
+def _asked(entry: str, review: Request) -> Asked:
+    return Asked(
+        entry, review.uid, review.operation, review.kind, review.namespace, review.name, dry_run=review.dry_run
+    )
+
+
+def _record(told: Told, parts: Parts) -> None:
+    _count(told, parts.metrics)
+    parts.log(line(told))
 
 
 _TIMEOUT = re.compile(r"(?:^|&)timeout=(?:([0-9]{1,4})m)?([0-9]{1,4})s(?:&|$)", re.ASCII)
@@ -175,15 +216,13 @@ def _verdict(review: Request, entry: Entry, name: str, parts: Parts) -> tuple[An
         answer = entry(review)
         encoded = dumps(parts.encode(review, answer))
     except Exception as error:
-        parts.log({**_who(name, review), "event": "error", "level": "error", "error": where(error)})
+        parts.log({**_who(_asked(name, review)), "event": "error", "level": "error", "error": where(error)})
         raise InternalServerError("no verdict could be formed; the log says where it failed") from error
     return answer, encoded
 
 
 def _tell(answer: Answer, parts: Parts) -> None:
     """Hand over the Events. The verdict stands, whatever becomes of them."""
-    if not answer.notices:
-        return
     try:
         parts.notify(answer.notices)
     except Exception as error:  # noqa: BLE001 - see above
@@ -199,15 +238,17 @@ def verdict_of(answer: Answer) -> str:
     return "warned" if answer.warnings else "allowed"
 
 
-def line(entry: str, review: Request, answer: Answer, seconds: float) -> dict[str, object]:
+def line(told: Told) -> dict[str, object]:
     """What is logged of a review: who and what, and nothing of the object's content."""
+    answer = told.answer
     entries: dict[str, object] = {
-        **_who(entry, review),
+        "time": datetime.fromtimestamp(told.at, UTC).isoformat(timespec="milliseconds"),
+        **_who(told.asked),
         "verdict": verdict_of(answer),
         "rules": list(answer.rules),
-        "ms": round(seconds * 1000, 2),
+        "ms": round(told.seconds * 1000, 2),
     }
-    if review.dry_run:
+    if told.asked.dry_run:
         entries["dryRun"] = True
     if answer.failed:
         entries["failed"] = list(answer.failed)
@@ -221,16 +262,16 @@ _SHOWN = 253
 """Characters of a value in the log: as long as a name in Kubernetes can be."""
 
 
-def _who(entry: str, review: Request) -> dict[str, object]:
+def _who(asked: Asked) -> dict[str, object]:
     return {
         "event": "review",
         "level": "info",
-        "entry": entry,
-        "uid": review.uid[:_SHOWN],
-        "operation": review.operation[:_SHOWN],
-        "kind": review.kind[:_SHOWN],
-        "namespace": review.namespace[:_SHOWN],
-        "name": review.name[:_SHOWN],
+        "entry": asked.entry,
+        "uid": asked.uid[:_SHOWN],
+        "operation": asked.operation[:_SHOWN],
+        "kind": asked.kind[:_SHOWN],
+        "namespace": asked.namespace[:_SHOWN],
+        "name": asked.name[:_SHOWN],
     }
 
 
@@ -247,11 +288,12 @@ def _found(metric: Any, labels: tuple[str, ...]) -> Any:  # noqa: ANN401 - see a
     return metric.labels(*labels)
 
 
-def _count(entry: str, review: Request, answer: Answer, seconds: float, metrics: Metrics) -> None:
-    operation = review.operation if review.operation in OPERATIONS else OTHER
-    kind = review.kind if review.kind in KINDS else OTHER
-    _series(metrics.reviews, entry, operation, kind, verdict_of(answer)).inc()
-    _series(metrics.seconds, entry).observe(seconds)
+def _count(told: Told, metrics: Metrics) -> None:
+    asked, answer = told.asked, told.answer
+    operation = asked.operation if asked.operation in OPERATIONS else OTHER
+    kind = asked.kind if asked.kind in KINDS else OTHER
+    _series(metrics.reviews, asked.entry, operation, kind, verdict_of(answer)).inc()
+    _series(metrics.seconds, asked.entry).observe(told.seconds)
     for rule in answer.rules:
         _series(metrics.findings, rule).inc()
     for rule in answer.failed:

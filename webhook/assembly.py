@@ -26,7 +26,7 @@ from webhook.review import Enforcement, LookUp, Notice, nothing_known
 from webhook.rule import Rule
 from webhook.service import Server
 from webhook.serving import Gates, MakeApp, Wsgi, serve
-from webhook.serving.logging_ import log, log_soon
+from webhook.serving.logging_ import later, log, log_soon
 from webhook.serving.probes import Check
 from webhook.serving.tls import Certificates, from_files
 
@@ -118,6 +118,7 @@ def make_app(
             overloaded=gates.overloaded,
             waited=gates.waited,
             limit=limit,
+            later=later,
         )
         if known is None:
             return create_app(parts), checks

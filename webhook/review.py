@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
 
-from webhook.model import PodGroup
+from webhook.model import NOTHING, PodGroup
 
 Body: TypeAlias = Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """One AdmissionReview's request, as the API server sent it.
 
     `review` is the review's own apiVersion, answered in kind. `name` is empty on CREATE with generateName;
@@ -35,8 +34,7 @@ class Request:
     old_object: Body | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """What the gang index knows of one group at this moment.
 
     `members` are the Pods that carry the label and are neither Succeeded nor Failed. `group` is Coscheduling's
@@ -61,8 +59,7 @@ def nothing_known(namespace: str, name: str) -> Known | None:  # noqa: ARG001 - 
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(NamedTuple):
     """One RFC 6902 operation. `path` is a JSON pointer, escaped."""
 
     op: Literal["add"]
@@ -70,8 +67,7 @@ class Operation:
     value: object
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(NamedTuple):
     """An Event to write on an object, because nobody would hear a warning. Never made on dry-run.
 
     `uid`, `api_version`, `kind`, `namespace`, `name` identify the object that the Event is about: the controller
@@ -87,8 +83,7 @@ class Notice:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """A verdict. `message` says why an object is denied; `warnings` are fit to be sent as they are.
 
     `audit` has short keys without a slash. `rules` names every rule that spoke, `failed` those that raised.
@@ -98,7 +93,7 @@ class Answer:
     allowed: bool = True
     message: str = ""
     warnings: tuple[str, ...] = ()
-    audit: Mapping[str, str] = field(default_factory=dict)
+    audit: Mapping[str, str] = NOTHING
     patch: tuple[Operation, ...] = ()
     notices: tuple[Notice, ...] = ()
     rules: tuple[str, ...] = ()

@@ -292,14 +292,20 @@ def over_tls() -> None:
             floor = turns[FLOOR]
             for path, taken in turns.items():
                 rate, own = (median_ratio(taken, floor, field) for field in ("rate", "own"))
-                p50, p99 = percentiles([wait for turn in taken for wait in turn.waits])
-                of_floor = percentiles([wait for turn in floor for wait in turn.waits])
+                absolute = statistics.median(turn.rate for turn in taken)
+                spent = statistics.median(turn.own for turn in taken)
+                p50, p99 = waited(taken)
+                least50, least99 = waited(floor)
                 print(
-                    f"  {clients:2} clients  {path:9} {statistics.median(turn.rate for turn in taken):6.0f}/s = "
-                    f"{rate:4.0%}  worker {statistics.median(turn.own for turn in taken) * 1e6:4.0f} us = {1 / own:4.0%}"
-                    f"  p50 {p50 * 1e3:6.2f} ms = {p50 / of_floor[0]:4.2f} x"
-                    f"  p99 {p99 * 1e3:6.2f} ms = {p99 / of_floor[1]:4.2f} x"
+                    f"  {clients:2} clients  {path:9} {absolute:6.0f}/s = {rate:4.0%}  "
+                    f"worker {spent * 1e6:4.0f} us = {1 / own:4.0%}  "
+                    f"p50 {p50 * 1e3:6.2f} ms = {p50 / least50:4.2f} x  "
+                    f"p99 {p99 * 1e3:6.2f} ms = {p99 / least99:4.2f} x"
                 )
+
+
+def waited(taken: list[Turn]) -> tuple[float, float]:
+    return percentiles([wait for turn in taken for wait in turn.waits])
 
 
 def median_ratio(taken: list[Turn], floor: list[Turn], field: str) -> float:

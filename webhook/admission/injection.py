@@ -5,7 +5,6 @@ Of a PodGroup that was mended it tells what was taken away, since `/validate` se
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from webhook.admission.speech import WARNING_AT_MOST, printable
 from webhook.inject import checked, operations
@@ -31,7 +30,7 @@ def mutate(request: Request, stack: Stack, env: VgpuEnv) -> Answer:
     if kind != (GROUP_API, "PodGroup") or not env.strip_min_resources:
         return Answer()
     answer = _patched(body, "repair", lambda: repairs(body, stack))
-    return replace(answer, warnings=(_told(body, stack),)) if answer.patch else answer
+    return answer._replace(warnings=(_told(body, stack),)) if answer.patch else answer
 
 
 def _patched(body: Body, what: str, made: Callable[[], tuple[Operation, ...]]) -> Answer:

@@ -14,7 +14,7 @@ from typing import Any
 from webhook.codec import dumps, loads
 from webhook.errors import BadReview
 from webhook.manifest.exact import DEPTH
-from webhook.model import NOTHING, dig
+from webhook.model import dig
 from webhook.review import Answer, Body, Request
 
 _VERSIONS = ("admission.k8s.io/v1", "admission.k8s.io/v1beta1")
@@ -36,24 +36,54 @@ def decode(body: bytes) -> Request:
     return _request(str(version), review["request"])
 
 
+_TEXTS = (
+    ("", "uid", True),
+    ("", "operation", True),
+    ("kind", "group", False),
+    ("kind", "version", False),
+    ("kind", "kind", True),
+    ("resource", "resource", True),
+    ("", "subResource", False),
+    ("", "name", False),
+    ("", "namespace", False),
+    ("userInfo", "username", False),
+)
+"""What a request says as text: in which object of it, under which key, and whether it must be there."""
+
+
 def _request(version: str, request: Body) -> Request:
-    kind, resource, user = (_inside(request, key) for key in ("kind", "resource", "userInfo"))
+    uid, operation, group, api_version, kind, resource, subresource, name, namespace, user = _texts(request)
     return Request(
-        uid=_text(request, "uid", needed=True),
-        review=version,
-        operation=_text(request, "operation", needed=True),
-        group=_text(kind, "group", "kind."),
-        version=_text(kind, "version", "kind."),
-        kind=_text(kind, "kind", "kind.", needed=True),
-        resource=_text(resource, "resource", "resource.", needed=True),
-        subresource=_text(request, "subResource"),
-        name=_text(request, "name"),
-        namespace=_text(request, "namespace"),
-        user=_text(user, "username", "userInfo."),
-        dry_run=_switch(request, "dryRun"),
-        object=_object(request, "object"),
-        old_object=_object(request, "oldObject"),
+        uid,
+        version,
+        operation,
+        group,
+        api_version,
+        kind,
+        resource,
+        subresource,
+        name,
+        namespace,
+        user,
+        _switch(request, "dryRun"),
+        _object(request, "object"),
+        _object(request, "oldObject"),
     )
+
+
+def _texts(request: Body) -> list[str]:
+    """In one loop, since each review comes by here."""
+    found = []
+    for inside, key, needed in _TEXTS:
+        holder = request.get(inside) if inside else request
+        value = holder.get(key) if type(holder) is dict else None
+        if type(value) is str and (value or not needed):
+            found.append(value)
+        elif value is None and not needed:
+            found.append("")
+        else:
+            raise BadReview(f"request.{inside}{'.' if inside else ''}{key} is {_shown(value)}; wanted is text")
+    return found
 
 
 def _read(body: bytes) -> object:
@@ -85,20 +115,6 @@ def _is_deep(value: object) -> bool:
         if not level:
             return False
     return True
-
-
-def _inside(request: Body, key: str) -> Body:
-    value = request.get(key)
-    return value if isinstance(value, dict) else NOTHING
-
-
-def _text(holder: Body, key: str, at: str = "", *, needed: bool = False) -> str:
-    value = holder.get(key)
-    if type(value) is str and (value or not needed):
-        return value
-    if value is None and not needed:
-        return ""
-    raise BadReview(f"request.{at}{key} is {_shown(value)}; wanted is text")
 
 
 def _switch(request: Body, key: str) -> bool:

@@ -16,7 +16,7 @@ from gunicorn.arbiter import Arbiter
 from webhook.errors import BadConfig
 from webhook.metrics import Metrics, rendered, watch_requests
 from webhook.service import Server, host_of, port_of
-from webhook.serving.logging_ import ServerLog, log, take_over
+from webhook.serving.logging_ import ServerLog, flush, log, take_over
 from webhook.serving.probes import Check, Probes, start
 from webhook.serving.tls import Certificates
 from webhook.serving.worker import Worker
@@ -98,11 +98,16 @@ class Application(BaseApplication):
             "certificate": self._certificates.is_valid,
             "not draining": lambda: not worker.draining and worker.alive,
         }
-        start(Probes(self._probes, {**own, **checks}, lambda: rendered(self._metrics)))
+        start(Probes(self._probes, {**own, **checks}, self._rendered))
         listen, probes = self._addresses
         began = {"listen": listen, "probes": probes, "index": "index" in checks, "pid": os.getppid()}
         log({"event": "serving", "level": "info", **began})
         return app
+
+    def _rendered(self) -> bytes:
+        """The metrics, with all that has been answered until now."""
+        flush()
+        return rendered(self._metrics)
 
     def tick(self) -> None:
         self._certificates.refresh()

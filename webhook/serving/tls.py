@@ -17,7 +17,7 @@ from pathlib import Path
 from certs.authority import Pair, expiry
 from webhook.errors import BadConfig
 from webhook.metrics import Metrics
-from webhook.serving.worker import PatientSocket
+from webhook.serving.connection import PatientSocket
 
 CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 """For TLS 1.2: with forward secrecy and authenticated encryption only; Go's client knows them all."""

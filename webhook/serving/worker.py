@@ -1,7 +1,8 @@
-"""gunicorn's threaded worker, with three things that a server before an API server needs.
+"""gunicorn's threaded worker, with four things that a server before an API server needs.
 
-A thread gets a connection only when a whole request lies ready: handshakes and bodies that stall cost no thread
-(with gunicorn's own worker, as many stalled clients as there are threads block everybody). A draining worker answers
+A thread answers only when a whole request lies ready: handshakes and bodies that stall cost no thread (with gunicorn's
+own worker, as many stalled clients as there are threads block everybody). Requests stand in one line (see lanes.py),
+and what is counted and logged of them is done for many at once, behind their answers. A draining worker answers
 all that comes and closes each connection behind its answer. A stopping worker takes what the kernel has accepted and
 then closes its ears, so that nobody is left hanging.
 
@@ -11,141 +12,56 @@ The classes here are gunicorn's way to be extended; they build on the inside of 
 from __future__ import annotations
 
 import errno
-import re
 import selectors
 import socket
 import ssl
 import threading
 import time
-from concurrent.futures import Future
+from concurrent.futures import Executor
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gunicorn import http, util
-from gunicorn.workers.gthread import _DEFER, STOP_KEEPALIVE_LINGER, TConn, ThreadWorker
+from gunicorn import util
+from gunicorn.workers.gthread import _DEFER, STOP_KEEPALIVE_LINGER, ThreadWorker
 
-from webhook.serving.logging_ import flush
+from webhook.serving.connection import PATIENCE, Connection
+from webhook.serving.lanes import STUCK, Lanes
+from webhook.serving.logging_ import MOST, flush, waiting
 
 if TYPE_CHECKING:
     from webhook.serving import Application
 
-PATIENCE = 5.0
-"""Seconds for a handshake, for a request once its first byte is here, and for each write of an answer. The webhooks
-are registered with 2 and 3 seconds: whoever takes longer has gone."""
-
 LINGER = 2.0
 """Seconds to let a client read the end before the kernel may reset the connection (RFC 9112 section 9.6)."""
-
-LARGEST_HEAD = 64 * 1024
-LARGEST_BODY = 7 * 1024 * 1024
-DISCARDED = 32 * 1024 * 1024
-"""Bytes of a body too large that are read and thrown away, so that its sender gets to read the answer."""
 
 MOST_HELD = 64 * 1024 * 1024
 """Bytes of requests that are not whole yet, over all connections. Above it the largest is cut."""
 
 SWEEP = 0.25
 
-_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]{1,12})[ \t]*\r\n", re.IGNORECASE)
-_NOT_AWAITED = re.compile(rb"\r\n(?:transfer-encoding|expect):", re.IGNORECASE)
-
-
-class PatientSocket(ssl.SSLSocket):
-    """A TLS socket on which nothing lasts for ever: gunicorn asks for a blocking one, and gets one with a timeout."""
-
-    def setblocking(self, flag: bool) -> None:  # noqa: FBT001 - socket's own signature
-        self.settimeout(PATIENCE if flag else 0.0)
-
-
-class Connection(TConn):
-    """A client, and what has arrived of its next request."""
-
-    def __init__(self, worker: Worker, sock: socket.socket, client: object, server: object) -> None:
-        self.sock: socket.socket = sock
-        super().__init__(worker.cfg, sock, client, server)
-        self.worker = worker
-        self.began: float | None = time.monotonic()
-        self.since = self.began
-        self.arrived = bytearray()
-        self.received = 0
-        self.needed: int | None = None
-        self.unread = False
-
-    def fill(self) -> None:
-        """Shake hands, then read until a request is whole. Raises BlockingIOError or SSLWantReadError until then."""
-        self.sock.setblocking(False)
-        if self.parser is None:
-            self._shake_hands()
-        self.began = self.began or time.monotonic()
-        self._take(self.parser.unreader.take_buffered())
-        while self.needed is None or self.received < self.needed:
-            try:
-                data = self.sock.recv(65536)
-            except ssl.SSLWantReadError:
-                if not self.received:
-                    self.began = None  # idle, as a client may be for long
-                raise
-            if not data:
-                raise ConnectionResetError(errno.ECONNRESET, "the client left")
-            self._take(data)
-        self.parser.unreader.unread(bytes(self.arrived))
-        self.arrived.clear()
-        self.received, self.needed, self.began = 0, None, None
-
-    def _shake_hands(self) -> None:
-        if not isinstance(self.sock, ssl.SSLSocket):
-            context: ssl.SSLContext = self.worker.app.context()
-            self.sock = context.wrap_socket(self.sock, server_side=True, do_handshake_on_connect=False)
-        self.sock.do_handshake()
-        self.parser = http.get_parser(self.cfg, self.sock, self.client)
-        self.initialized = True
-        self.began = None
-
-    def _take(self, data: bytes) -> None:
-        self.received += len(data)
-        if self.needed is None:
-            self.arrived += data
-            self._measure()
-        elif not self.unread:
-            self.arrived += data
-
-    def _measure(self) -> None:
-        """How many bytes to wait for, as soon as the head tells. What is wrong with a head the parser will say."""
-        end = self.arrived.find(b"\r\n\r\n")
-        if end < 0:
-            if len(self.arrived) > LARGEST_HEAD:
-                self.needed = 0
-            return
-        head = bytes(self.arrived[: end + 2])
-        length = _LENGTH.search(head)
-        body = int(length[1]) if length else 0
-        self.unread = body > LARGEST_BODY or _NOT_AWAITED.search(head) is not None
-        self.needed = end + 4 + min(body, DISCARDED)
-        if body > LARGEST_BODY:
-            del self.arrived[end + 4 :]
-        elif self.unread:
-            self.needed = 0
-
-    def close(self, graceful: bool = False) -> None:  # noqa: FBT001, FBT002 - gunicorn's own signature
-        """Gunicorn would wait for the client here, up to two seconds in the worker's one main loop."""
-        if graceful:
-            self.worker.linger(self.sock)
-        else:
-            util.close(self.sock)
+PAUSE = 0.05
+"""Seconds after which what can wait is done. A shorter pause costs: few pieces at once find nothing in the caches."""
 
 
 class Worker(ThreadWorker):
     """The one worker process. What is not said here is gunicorn's."""
 
     app: Application
+    _lanes: Lanes[Connection]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - gunicorn's own signature
         super().__init__(*args, **kwargs)
         self.draining = False
         self.jobs = 0
         self._lingering: list[tuple[socket.socket, float]] = []
-        self._swept = 0.0
+        self._swept = self._flushed = 0.0
         self._request = threading.local()
+
+    def get_thread_pool(self) -> Executor:
+        """Called once, by gunicorn."""
+        pool: Executor = super().get_thread_pool()
+        self._lanes = Lanes(pool, self.cfg.threads, self.handle, self.method_queue.defer, self._finish)
+        return pool
 
     def load_wsgi(self) -> None:
         self.wsgi = self.app.open(self)
@@ -171,12 +87,21 @@ class Worker(ThreadWorker):
     def notify(self) -> None:
         """Called in every turn of the main loop."""
         super().notify()
-        flush()
         now = time.monotonic()
+        if waiting() >= MOST or now - self._flushed >= PAUSE:
+            self._flushed = now
+            flush()
         if now - self._swept >= SWEEP:
             self._swept = now
             self._sweep(now)
             self.app.tick()
+
+    def wait_for_and_dispatch_events(self, timeout: float) -> None:
+        """One turn of the main loop; no longer than what waits may wait."""
+        if self._lanes.is_waiting():
+            timeout = min(timeout, STUCK)
+            self._lanes.look()
+        super().wait_for_and_dispatch_events(min(timeout, PAUSE) if waiting() else timeout)
 
     def run(self) -> None:
         try:
@@ -203,20 +128,21 @@ class Worker(ThreadWorker):
                 time.sleep(0.05)  # the poller would call again at once
             return False
         self.nr_conns += 1
-        self.enqueue_req(Connection(self, sock, client, listener.getsockname()))
+        to = (self.cfg, listener.getsockname())
+        self.enqueue_req(Connection(to, sock, client, context=self.app.context, linger=self.linger))
         return True
 
     def enqueue_req(self, conn: Connection) -> None:
         self.jobs += 1
         conn.since = time.monotonic()
-        super().enqueue_req(conn)
+        self._lanes.add(conn)
 
-    def finish_request(self, conn: Connection, fs: Future[object]) -> None:
+    def _finish(self, conn: Connection, result: object) -> None:
         self.jobs -= 1
-        if not self.alive and not fs.cancelled() and fs.exception() is None and fs.result() is _DEFER:
+        if not self.alive and result is _DEFER:
             self._await_more(conn)
         else:
-            super().finish_request(conn, fs)
+            self.finish_request(conn, _Given(result))
 
     def _await_more(self, conn: Connection) -> None:
         """As gunicorn does while it is not stopping. Then it closes the connection, and a client whose handshake is
@@ -283,6 +209,18 @@ class Worker(ThreadWorker):
         self.poller.unregister(conn.sock)
         self.nr_conns -= 1
         conn.close()
+
+
+class _Given(NamedTuple):
+    """What gunicorn asks of a Future, of work that is done."""
+
+    value: object
+
+    def result(self) -> object:
+        return self.value
+
+    def cancelled(self) -> bool:
+        return False
 
 
 def _is_over(item: tuple[socket.socket, float], now: float) -> bool:
