@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from made import pod, podgroup
+from made import pod, podgroup, replace
 
 from webhook.model import Place, Pod, PodGroup
 from webhook.policy import LONGEST, Deadline, Policy, evaluate
@@ -41,6 +41,28 @@ def broken(pod: Pod, stack: Stack) -> Iterator[Finding]:
     if pod.ref.name:
         raise KeyError(pod.ref.name)
     yield Finding(pod.field("containers"), "never said", "never done")
+
+
+def test_a_condition_is_asked_once_for_the_rules_that_share_it() -> None:
+    asked: list[str] = []
+
+    def first(pod: Pod, stack: Stack) -> bool:
+        asked.append(pod.ref.name)
+        return pod.ref.name == "a"
+
+    rules = tuple(replace(each, where=first) for each in (loud, broken))
+    verdict = evaluate([pod("a"), pod("b")], Policy((*rules, quiet)), STACK)
+    assert asked == ["a", "b"]
+    assert [(finding.rule, finding.place.ref.name) for finding in verdict.findings] == [("loud", "a"), ("quiet", "b")]
+    assert [failure.rule for failure in verdict.failures] == ["broken"]
+
+
+def test_a_condition_that_raises_holds() -> None:
+    def raises(pod: Pod, stack: Stack) -> bool:
+        raise KeyError(pod.ref.name)
+
+    verdict = evaluate([pod("a")], Policy((replace(loud, where=raises),)), STACK)
+    assert [finding.rule for finding in verdict.findings] == ["loud"]
 
 
 def names(*rules: Rule) -> list[tuple[str, Severity | None]]:

@@ -70,6 +70,19 @@ def silence(subject: Subject, stack: Stack) -> tuple[Finding, ...]:
     return ()
 
 
+CONDITIONS = tuple(rule for rule in RULES.values() if rule.where)
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.yaml")), ids=lambda path: path.name)
+def test_where_a_condition_does_not_hold_its_rules_have_nothing_to_say(path: Path) -> None:
+    config = config_of(path.read_text(encoding="utf-8"))
+    for subject in lint.examine([str(path)], config).subjects:
+        for rule in CONDITIONS:
+            assert rule.where is not None
+            if type(subject) in rule.subjects and not rule.where(subject, config.stack):
+                assert list(rule.check(subject, config.stack)) == []
+
+
 @pytest.mark.parametrize("name", files(".good.yaml"))
 def test_good_manifest_is_clean_under_every_rule(name: str) -> None:
     rule = name.partition(".")[0]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import inf
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from webhook.model import NOTHING, Gang, Member, Subject
-from webhook.rule import Check, Finding, Rule, Severity
+from webhook.rule import Check, Finding, Rule, Severity, Where
 from webhook.stack import Stack
 
 LONGEST = 600
@@ -37,12 +37,16 @@ class Verdict(NamedTuple):
     failures: tuple[Failure, ...] = ()
 
 
+Asked: TypeAlias = tuple[Where | None, tuple[tuple[Rule, Check], ...]]
+"""Rules that are asked together, where something holds of a subject."""
+
+
 class Prepared(NamedTuple):
     """A policy with what asking it needs: for who asks it again and again."""
 
     rules: tuple[Rule, ...]
     severities: Mapping[str, Severity]
-    by_type: Mapping[type, list[tuple[Rule, Check]]]
+    by_type: Mapping[type, tuple[Asked, ...]]
     over: Mapping[str, tuple[str, ...]]
 
 
@@ -67,30 +71,55 @@ def evaluate(
 ) -> Verdict:
     """Ask every rule about every subject of its type. A rule that raises is skipped for that subject and named, and
     so is one whose turn comes after the deadline."""
-    clock, until = deadline
     asked = policy if isinstance(policy, Prepared) else prepare(policy)
     found: list[Finding] = []
     failures: dict[str, Failure] = {}
     for subject in subjects:
-        for rule, check in asked.by_type.get(type(subject), ()):
-            if clock() > until:
-                failures.setdefault(rule.name, Failure(rule.name, OUT_OF_TIME))
-                continue
-            try:
-                for finding in check(subject, stack):
-                    completed = _complete(finding, rule, asked)
-                    found.append(_as_hearsay(completed) if _is_hearsay(subject) else completed)
-            except Exception as error:  # noqa: BLE001 - one rule's bug must not silence the others
-                failures.setdefault(rule.name, Failure(rule.name, _told(error)))
+        for where, rules in asked.by_type.get(type(subject), ()):
+            if where is None or _holds(where, subject, stack):
+                _ask(subject, stack, rules, deadline, (found, asked, failures))
     return Verdict(tuple(_without_overruled(found, asked.over)), tuple(failures.values()))
 
 
-def _by_type(rules: Iterable[Rule]) -> dict[type, list[tuple[Rule, Check]]]:
-    by_type: dict[type, list[tuple[Rule, Check]]] = {}
+def _ask(
+    subject: Subject,
+    stack: Stack,
+    rules: tuple[tuple[Rule, Check], ...],
+    deadline: Deadline,
+    told: tuple[list[Finding], Prepared, dict[str, Failure]],
+) -> None:
+    """Add what the rules say of a subject to the findings, and what they raise to the failures."""
+    found, policy, failures = told
+    clock, until = deadline
+    for rule, check in rules:
+        if clock() > until:
+            failures.setdefault(rule.name, Failure(rule.name, OUT_OF_TIME))
+            continue
+        try:
+            for finding in check(subject, stack):
+                completed = _complete(finding, rule, policy)
+                found.append(_as_hearsay(completed) if _is_hearsay(subject) else completed)
+        except Exception as error:  # noqa: BLE001 - one rule's bug must not silence the others
+            failures.setdefault(rule.name, Failure(rule.name, _told(error)))
+
+
+def _holds(where: Where, subject: Subject, stack: Stack) -> bool:
+    """A condition that raises holds: the rules ask the same, and are named for it."""
+    try:
+        return bool(where(subject, stack))
+    except Exception:  # noqa: BLE001 - see above
+        return True
+
+
+def _by_type(rules: Iterable[Rule]) -> dict[type, tuple[Asked, ...]]:
+    by_type: dict[type, dict[Where | None, list[tuple[Rule, Check]]]] = {}
     for rule in rules:
         for subject in rule.subjects:
-            by_type.setdefault(subject, []).append((rule, rule.check))
-    return by_type
+            by_type.setdefault(subject, {}).setdefault(rule.where, []).append((rule, rule.check))
+    return {
+        subject: tuple((where, tuple(asked)) for where, asked in by_where.items())
+        for subject, by_where in by_type.items()
+    }
 
 
 def _complete(finding: Finding, rule: Rule, policy: Prepared) -> Finding:

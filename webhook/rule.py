@@ -84,10 +84,12 @@ class Finding(NamedTuple):
 
 S = TypeVar("S")
 Check: TypeAlias = Callable[["Subject", "Stack"], Iterable[Finding]]
+Where: TypeAlias = Callable[["Subject", "Stack"], object]
 
 
 class Rule(NamedTuple):
-    """One law. `over` names the rules that stay silent at a place where this one speaks."""
+    """One law. `over` names the rules that stay silent at a place where this one speaks. It has nothing to say of a
+    subject for which `where` gives nothing, which is asked once for all rules that name the same function."""
 
     name: str
     subjects: tuple[type, ...]
@@ -97,6 +99,7 @@ class Rule(NamedTuple):
     check: Check
     over: tuple[str, ...] = ()
     lint_only: bool = False
+    where: Where | None = None
 
     @property
     def summary(self) -> str:
@@ -111,11 +114,13 @@ def rule(
     evidence: Evidence,
     over: tuple[str, ...] = (),
     lint_only: bool = False,
+    where: Callable[[S, Stack], object] | None = None,
 ) -> Callable[[Callable[[S, Stack], Iterable[Finding]]], Rule]:
     """Make a Rule of a function; it is named after the function, with dashes, and registers nothing.
 
     `severity` is the highest that the rule may give. `evidence` is what its facts rest on; only what was seen
-    or read may be an error. A name that Python keeps for itself gets an underscore behind it.
+    or read may be an error. A name that Python keeps for itself gets an underscore behind it. `where` spares most
+    subjects the rule, and must be cheap: it may be true of too many, never of too few.
     """
     if severity is Severity.ERROR and evidence == "inferred":
         raise ValueError("an error needs evidence: seen or read")
@@ -124,7 +129,9 @@ def rule(
     def make(check: Callable[[S, Stack], Iterable[Finding]]) -> Rule:
         name = check.__name__.strip("_").replace("_", "-")
         doc = _unindent(check.__doc__ or "")
-        return Rule(name, subjects, severity, evidence, doc, cast("Check", check), over, lint_only)
+        return Rule(
+            name, subjects, severity, evidence, doc, cast("Check", check), over, lint_only, cast("Where | None", where)
+        )
 
     return make
 

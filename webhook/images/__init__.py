@@ -19,6 +19,7 @@ from webhook.images.table import listed
 from webhook.images.words import UNKNOWN, Libc, LibcName, by_words, words
 from webhook.isolation import DISABLE, has_card, parse_bool
 from webhook.model import Container, Env, Place, Pod
+from webhook.recall import recalled
 
 if TYPE_CHECKING:
     from webhook.stack import Stack
@@ -106,15 +107,18 @@ class Hooked(NamedTuple):
         return f"container {self.container.name} of {self.pod}"
 
 
-def hooked(pod: Pod, stack: Stack) -> Iterator[Hooked]:
+@recalled
+def hooked(pod: Pod, stack: Stack) -> tuple[Hooked, ...]:
     """The containers that HAMi means to load its library into and whose image may not let it.
 
     On NVIDIA the device plugin mounts /etc/ld.so.preload into every container that gets a card, unless MIG is asked
     for or CUDA_DISABLE_CONTROL is true in its literal env (HAMi pkg/device-plugin server.go:832-884); on AMD it sets
     LD_AUDIT for memory and cores, from 2.10. How other vendors limit is their driver's matter: nothing is said.
     """
-    if pod.finished or stack.is_foreign(pod):
-        return
+    return () if pod.finished or stack.is_foreign(pod) else tuple(_hooked(pod, stack))
+
+
+def _hooked(pod: Pod, stack: Stack) -> Iterator[Hooked]:
     for container in pod.containers:
         if not container.limits or container.role == "ephemeral" or stack.device_names.isdisjoint(container.limits):
             continue

@@ -16,7 +16,7 @@ _UNREAD = {
 _POLICIES = frozenset({"", "default", "force", "FORCE", "disable", "DISABLE"})
 
 
-@rule(Pod, Severity.INFO, evidence="read")
+@rule(Pod, Severity.INFO, evidence="read", where=sets_gpu_env)
 def dead_env(pod: Pod, stack: Stack) -> Iterator[Finding]:
     """Environment of a container with a GPU that has no effect on HAMi.
 

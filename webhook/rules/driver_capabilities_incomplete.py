@@ -13,7 +13,7 @@ _NAME = "NVIDIA_DRIVER_CAPABILITIES"
 _NEEDED = ("compute", "utility")
 
 
-@rule(Pod, Severity.WARNING, evidence="inferred")
+@rule(Pod, Severity.WARNING, evidence="inferred", where=sets_gpu_env)
 def driver_capabilities_incomplete(pod: Pod, stack: Stack) -> Iterator[Finding]:
     """NVIDIA_DRIVER_CAPABILITIES leaves out compute or utility, which HAMi's library needs in every GPU container.
 

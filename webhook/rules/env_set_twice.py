@@ -11,7 +11,7 @@ from webhook.vgpu.wording import excerpt
 _WATCHED = (TASK_PRIORITY, CORE_POLICY, VISIBLE)
 
 
-@rule(Pod, Severity.WARNING, evidence="seen", over=("isolation-env", "dead-env"))
+@rule(Pod, Severity.WARNING, evidence="seen", over=("isolation-env", "dead-env"), where=sets_gpu_env)
 def env_set_twice(pod: Pod, stack: Stack) -> Iterator[Finding]:
     """A container sets environment that HAMi's webhook adds again: two entries of one name.
 

@@ -20,7 +20,7 @@ _WITHOUT_COUNT = frozenset({"enflame", "awsneuron"})
 """Vendors that need no count beside memory or cores."""
 
 
-@rule(Pod, Severity.WARNING, evidence="seen")
+@rule(Pod, Severity.WARNING, evidence="seen", where=served)
 def gpu_cores_range(pod: Pod, stack: Stack) -> Iterator[Finding]:
     """A container asks for more than 100 percent of a card's cores, or for memory or cores without a card.
 

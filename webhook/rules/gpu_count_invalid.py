@@ -13,7 +13,7 @@ _MOST = 32
 """Cards of the largest nodes; none is known with more."""
 
 
-@rule(Pod, Severity.ERROR, evidence="seen")
+@rule(Pod, Severity.ERROR, evidence="seen", where=asking)
 def gpu_count_invalid(pod: Pod, stack: Stack) -> Iterator[Finding]:
     """A GPU resource is a fraction, negative, not the same in requests and limits, or more cards than a node has.
 

@@ -12,7 +12,7 @@ _ALL = 100
 _EARLY = frozenset({"init", "sidecar"})
 
 
-@rule(Pod, Severity.WARNING, evidence="seen")
+@rule(Pod, Severity.WARNING, evidence="seen", where=served)
 def gpu_init_container(pod: Pod, stack: Stack) -> Iterator[Finding]:
     """An init container or a native sidecar asks for a GPU, which HAMi's releases count each in their own way.
 

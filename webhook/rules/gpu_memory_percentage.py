@@ -11,7 +11,7 @@ from webhook.vgpu.wording import consequence, named
 _ALL = 100
 
 
-@rule(Pod, Severity.ERROR, evidence="seen")
+@rule(Pod, Severity.ERROR, evidence="seen", where=served)
 def gpu_memory_percentage(pod: Pod, stack: Stack) -> Iterator[Finding]:
     """A container asks for 0 or more than 100 percent of a card's memory, or for a percentage beside a number.
 

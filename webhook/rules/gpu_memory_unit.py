@@ -14,7 +14,7 @@ _LEAST_MEANT = 64
 """MiB: a number of bytes that comes to less was hardly meant as bytes."""
 
 
-@rule(Pod, Severity.ERROR, evidence="seen")
+@rule(Pod, Severity.ERROR, evidence="seen", where=served)
 def gpu_memory_unit(pod: Pod, stack: Stack) -> Iterator[Finding]:
     """A container's GPU memory is written with a unit, or is more than any card has.
 

@@ -13,7 +13,7 @@ from webhook.vgpu.wording import container_of, excerpt, named
 _PRIORITIES = (0, 1)
 
 
-@rule(Pod, Severity.ERROR, evidence="seen")
+@rule(Pod, Severity.ERROR, evidence="seen", where=asking)
 def gpu_priority_invalid(pod: Pod, stack: Stack) -> Iterator[Finding]:
     """A task priority is neither 0 nor 1, is no number, or stands in a Pod that asks for no card.
 

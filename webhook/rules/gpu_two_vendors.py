@@ -18,7 +18,7 @@ _LOCKING: Mapping[str, Version] = {
 some kinds of cards do."""
 
 
-@rule(Pod, Severity.ERROR, evidence="read")
+@rule(Pod, Severity.ERROR, evidence="read", where=served)
 def gpu_two_vendors(pod: Pod, stack: Stack) -> Iterator[Finding]:
     """A Pod asks for cards of two vendors, or of two kinds that no node has side by side.
 

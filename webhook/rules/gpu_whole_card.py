@@ -10,7 +10,7 @@ from webhook.vgpu import readings, served
 from webhook.vgpu.wording import amount, named
 
 
-@rule(Pod, Severity.INFO, evidence="seen")
+@rule(Pod, Severity.INFO, evidence="seen", where=served)
 def gpu_whole_card(pod: Pod, stack: Stack) -> Iterator[Finding]:
     """A container asks for a GPU and says neither how much memory nor how many cores: it gets the card alone.
 

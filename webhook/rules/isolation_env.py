@@ -30,7 +30,7 @@ _OWNED = re.compile(
 _BLIND = frozenset({"", "none", "void"})
 
 
-@rule(Pod, Severity.ERROR, evidence="read")
+@rule(Pod, Severity.ERROR, evidence="read", where=sets_gpu_env)
 def isolation_env(pod: Pod, stack: Stack) -> Iterator[Finding]:
     """Environment set by hand breaks or bypasses the limits that HAMi sets for a container.
 

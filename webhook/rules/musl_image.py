@@ -8,7 +8,7 @@ from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Stack
 
 
-@rule(Pod, Severity.WARNING, evidence="seen")
+@rule(Pod, Severity.WARNING, evidence="seen", where=hooked)
 def musl_image(pod: Pod, stack: Stack) -> Iterator[Finding]:
     """A container that gets a GPU has a musl image (Alpine and its kin), where HAMi's limits do not exist.
 

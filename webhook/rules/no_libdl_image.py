@@ -8,7 +8,7 @@ from webhook.rule import Finding, Severity, rule
 from webhook.stack import Stack
 
 
-@rule(Pod, Severity.WARNING, evidence="inferred")
+@rule(Pod, Severity.WARNING, evidence="inferred", where=hooked)
 def no_libdl_image(pod: Pod, stack: Stack) -> Iterator[Finding]:
     """A container that gets a GPU has a glibc image without libdl.so.2, such as busybox.
 

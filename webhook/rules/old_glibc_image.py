@@ -12,7 +12,7 @@ _TRIED = (2, 27)
 _AMD = (2, 34)
 
 
-@rule(Pod, Severity.INFO, evidence="inferred")
+@rule(Pod, Severity.INFO, evidence="inferred", where=hooked)
 def old_glibc_image(pod: Pod, stack: Stack) -> Iterator[Finding]:
     """A container that gets a GPU has an image whose glibc is older than HAMi's library may ask for.
 

@@ -8,7 +8,7 @@ from webhook.rule import Finding, Severity, rule
 from webhook.stack import Stack
 
 
-@rule(Pod, Severity.INFO, evidence="seen")
+@rule(Pod, Severity.INFO, evidence="seen", where=hooked)
 def static_image(pod: Pod, stack: Stack) -> Iterator[Finding]:
     """A container that gets a GPU has an image for static programs, which HAMi's library never enters.
 
