@@ -88,12 +88,12 @@ def _scratch(pod: Body, patch: tuple[Operation, ...]) -> Body:
     for each in patch:
         holder: Any = made
         for step in _steps(each.path)[:-1]:
-            key = int(step) if isinstance(holder, list) else step
-            inner = holder.get(key) if isinstance(holder, dict) else holder[key]
-            if not isinstance(inner, dict | list):
+            key = int(step) if type(holder) is list else step
+            inner = holder.get(key) if type(holder) is dict else holder[key]
+            if type(inner) is not dict and type(inner) is not list:
                 break  # an operation before makes what is not there yet; else this one does not apply
             if id(inner) not in fresh:
-                inner = holder[key] = copy(inner)
+                inner = holder[key] = inner.copy()
                 fresh.add(id(inner))
             holder = inner
     return made

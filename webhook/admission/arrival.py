@@ -61,13 +61,18 @@ def arrive(request: Request, body: Body, stack: Stack) -> Arrival:
     known = _completed(request, body, owner)
     parsed = parse(known, -1, stack, written=lambda path: _written(known, path), namespace=request.namespace)
     subjects = tuple([each for each in parsed.subjects if type(each) in _JUDGED])
-    made = any(type(each) is PodGroup and each.made_by for each in subjects)
-    return Arrival(known, subjects, owner, made, _pod(subjects))
+    made, pod = False, None
+    for each in subjects:
+        if type(each) is PodGroup:
+            made = made or bool(each.made_by)
+        elif type(each) is Pod and pod is None and _is_itself(each):
+            pod = each
+    return Arrival(known, subjects, owner, made, pod)
 
 
-def _pod(subjects: tuple[Subject, ...]) -> Pod | None:
-    first = next((each for each in subjects if type(each) is Pod), None)
-    return first if first and first.ref.kind == "Pod" and not first.is_template and not first.ref.prefix else None
+def _is_itself(pod: Pod) -> bool:
+    """Whether a Pod is the object, not a template or a part of it."""
+    return pod.ref.kind == "Pod" and not pod.is_template and not pod.ref.prefix
 
 
 def _completed(request: Request, body: Body, owner: Owner | None) -> Body:

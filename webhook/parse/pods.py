@@ -22,11 +22,10 @@ def read_pod(body: Mapping[str, object], ref: Ref, template: Template, mended: T
     spec, metadata = _at(body, template.spec), _at(body, template.metadata)
     if not spec and not metadata:
         return None
-    labels = _texts(metadata.get("labels"), (*template.metadata, "labels"), mended, sound=sound)
-    annotations = _texts(metadata.get("annotations"), (*template.metadata, "annotations"), mended, sound=sound)
+    labels = _texts(metadata, "labels", template.metadata, mended, sound=sound)
+    annotations = _texts(metadata, "annotations", template.metadata, mended, sound=sound)
     if template.more:
-        path = (*template.more, "labels")
-        labels = {**_texts(dig(body, *path), path, mended, sound=False), **labels}
+        labels = {**_texts(_at(body, template.more), "labels", template.more, mended, sound=False), **labels}
     native, native_path = (
         _native(spec, template.spec) if "schedulingGroup" in spec or "workloadRef" in spec else _NO_GROUP
     )
@@ -85,13 +84,16 @@ def _entry(holder: Mapping[str, object], key: str, at: Path, mended: Texts) -> s
     return mended.get((*at, key), "") if mended else ""
 
 
-def _texts(value: object, path: Path, mended: Texts, *, sound: bool) -> Mapping[str, str]:
+def _texts(
+    metadata: Mapping[str, object], half: Literal["labels", "annotations"], at: Path, mended: Texts, *, sound: bool
+) -> Mapping[str, str]:
     """Labels or annotations: null is empty text (seen), and a number or boolean is what was written."""
+    value = metadata.get(half)
     if type(value) is not dict or not value:
         return NONE
     if sound:
         return value
-    return {key: text if type(text) is str else mended.get((*path, key), "") for key, text in value.items()}
+    return {key: text if type(text) is str else mended.get((*at, half, key), "") for key, text in value.items()}
 
 
 def labels_of(body: Mapping[str, object], mended: Texts) -> tuple[Mapping[str, str], Mapping[str, str]]:
@@ -99,9 +101,9 @@ def labels_of(body: Mapping[str, object], mended: Texts) -> tuple[Mapping[str, s
     metadata = body.get("metadata")
     if not isinstance(metadata, dict):
         return NONE, NONE
-    path: Path = ("metadata",)
-    labels = _texts(metadata.get("labels"), (*path, "labels"), mended, sound=False)
-    return labels, _texts(metadata.get("annotations"), (*path, "annotations"), mended, sound=False)
+    at: Path = ("metadata",)
+    labels = _texts(metadata, "labels", at, mended, sound=False)
+    return labels, _texts(metadata, "annotations", at, mended, sound=False)
 
 
 def owner_of(metadata: object, *, any_owner: bool = False) -> str:
@@ -202,8 +204,8 @@ def _mounts(entries: object, at: Path) -> Iterator[Mount]:
 def _volumes(entries: object, at: Path) -> Iterator[Volume]:
     for index, entry in enumerate(entries if type(entries) is list else ()):
         if type(entry) is dict:
-            sources = (dig(entry, *steps) for steps in _SOURCES)
-            yield Volume(_text(entry.get("name")), (*at, index), *map(_text, sources))
+            sources = [_text(dig(entry, key, field)) if key in entry else "" for key, field in _SOURCES]
+            yield Volume(_text(entry.get("name")), (*at, index), *sources)
 
 
 _SOURCES = (("secret", "secretName"), ("hostPath", "path"), ("configMap", "name"))

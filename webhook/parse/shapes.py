@@ -132,21 +132,25 @@ def struct(
 
 
 def _struct_check(fields: Mapping[str, Shape], required: tuple[str, ...]) -> Sound:
-    texts = frozenset(key for key, shape in fields.items() if shape is TEXT)
-    checks = {key: shape.sound for key, shape in fields.items() if shape is not TEXT}
-    firm = frozenset(key for key, shape in fields.items() if not shape.nullable)
+    checks = {key: shape.sound for key, shape in fields.items()}
+    # Where null is no value, "" stands for a field that may be absent, and None for one that must be there.
+    firm = {key: "" for key, shape in fields.items() if not shape.nullable}
+    needed = tuple({**firm, **dict.fromkeys(required)}.items())
 
     def sound(value: object) -> bool:
         if type(value) is not dict:
             return False
         for key, part in value.items():
-            if key in texts:
-                if type(part) is not str and part is not None:
+            check = checks.get(key)
+            if check is None or part is None:
+                continue
+            if check is _is_text:  # as of most fields, so it is asked here
+                if type(part) is not str:
                     return False
-            elif key in checks and not (checks[key](part) if part is not None else key not in firm):
+            elif not check(part):
                 return False
-        for key in required:  # noqa: SIM110 - a generator costs twice the call
-            if key not in value:
+        for key, absent in needed:  # noqa: SIM110 - a generator costs twice the call
+            if value.get(key, absent) is None:
                 return False
         return True
 
