@@ -1,7 +1,5 @@
 """What makes Pods, the PodGroups, and the gangs that they come to."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """Webhook configurations, and what they and Pods lean on: Services, Namespaces, certificates, quotas and the like."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 

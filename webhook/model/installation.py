@@ -1,7 +1,5 @@
 """What an installation consists of: its processes, configurations, values, rights and definitions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Generic, Literal, NamedTuple, TypeVar

@@ -1,7 +1,5 @@
 """Objects and places in them, and what reading finds there: faults of the text, and rules that are silenced."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias

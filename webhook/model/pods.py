@@ -1,7 +1,5 @@
 """Pods and Pod templates, with what is in them and how many are alive at once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
