@@ -87,10 +87,8 @@ def note(body: Object) -> object:
 def test_a_gpu_pod_gets_the_scheduler_and_the_priority() -> None:
     assert operations(pod(container(limits=GPU)), STACK, DEFAULTS) == (
         Operation("add", "/spec/schedulerName", "hami-scheduler"),
-        Operation("add", "/spec/containers/0/env", []),
-        Operation("add", "/spec/containers/0/env/-", {"name": "CUDA_TASK_PRIORITY", "value": "1"}),
-        Operation("add", "/metadata/annotations", {}),
-        Operation("add", "/metadata/annotations/gangcheck.io~1injected", "schedulerName,main/CUDA_TASK_PRIORITY"),
+        Operation("add", "/spec/containers/0/env", [{"name": "CUDA_TASK_PRIORITY", "value": "1"}]),
+        Operation("add", "/metadata/annotations", {"gangcheck.io/injected": "schedulerName,main/CUDA_TASK_PRIORITY"}),
     )
 
 
@@ -302,7 +300,7 @@ def test_a_patch_that_applies_is_let_through() -> None:
     assert checked(body, patch) == patch
     assert checked(body, ()) == ()
     assert body == before
-    assert patch[1].value == []
+    assert patch[1].value == [{"name": "CUDA_TASK_PRIORITY", "value": "1"}]
 
 
 @pytest.mark.parametrize(

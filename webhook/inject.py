@@ -63,7 +63,7 @@ def operations(pod: Body, stack: Stack, env: VgpuEnv) -> tuple[Operation, ...]:
     for container, wanted in entries:
         found.extend(_append(container, wanted))
         names.extend(f"{container.name}/{name}" for name in wanted)
-    return (*found, *note(pod, names)) if found else ()
+    return (*found, note(pod, names)) if found else ()
 
 
 def checked(pod: Body, patch: tuple[Operation, ...]) -> tuple[Operation, ...]:
@@ -216,25 +216,27 @@ def _shows_devices(path: object) -> bool:
 
 
 def _append(container: _Container, wanted: Mapping[str, str]) -> Iterator[Operation]:
-    """Entries at the end of the container's list, which is made first where there is none."""
-    at = (*container.path, "env")
+    """Entries at the end of the container's list, or as its list where there is none."""
+    at = pointer((*container.path, "env"))
+    entries = [{"name": name, "value": value} for name, value in wanted.items()]
     if not isinstance(container.body.get("env"), list):
-        yield Operation("add", pointer(at), [])
-    for name, value in wanted.items():
-        yield Operation("add", pointer((*at, "-")), {"name": name, "value": value})
+        return iter([Operation("add", at, entries)])
+    return (Operation("add", f"{at}/-", entry) for entry in entries)
 
 
-def note(pod: Body, names: list[str]) -> Iterator[Operation]:
+def note(pod: Body, names: list[str]) -> Operation:
     """The annotation that names what was set, after what it names already."""
-    path: Path = ()
-    for step in ("metadata", "annotations"):
-        path = (*path, step)
-        if not isinstance(dig(pod, *path), dict):
-            yield Operation("add", pointer(path), {})
-    before = _text(dig(pod, *path, INJECTED))
+    metadata = pod.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    before = _text(dig(annotations, INJECTED))
     known = {name.strip() for name in before.split(",")}
     fresh = [name for name in dict.fromkeys(names) if name not in known]
-    yield Operation("add", pointer((*path, INJECTED)), ",".join([before, *fresh] if before else fresh))
+    text = ",".join([before, *fresh] if before else fresh)
+    if isinstance(annotations, dict):
+        return Operation("add", pointer(("metadata", "annotations", INJECTED)), text)
+    if isinstance(metadata, dict):
+        return Operation("add", "/metadata/annotations", {INJECTED: text})
+    return Operation("add", "/metadata", {"annotations": {INJECTED: text}})
 
 
 def _text(value: object) -> str:

@@ -41,5 +41,5 @@ def repairs(group: Body, stack: Stack) -> tuple[Operation, ...]:
     kept = {name: amount for name, amount in wanted.items() if name not in names}
     return (
         Operation("add", "/spec/minResources", kept),
-        *note(group, [f"-minResources/{name}" for name in names]),
+        note(group, [f"-minResources/{name}" for name in names]),
     )
