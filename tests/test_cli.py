@@ -188,6 +188,28 @@ def test_several_reports_at_once(gangcheck: Call, capsys: pytest.CaptureFixture[
     assert "error[" in Path("t.txt").read_text("utf-8")
 
 
+@pytest.mark.parametrize("silenced", ["", "  # gangcheck: ignore[no-such-rule]"])
+def test_text_hides_info_findings_and_every_other_report_has_them(
+    gangcheck: Call, capsys: pytest.CaptureFixture[str], silenced: str
+) -> None:
+    slight = BAD.replace("annotations:", "labels:")
+    write("mixed.yaml", f"{BAD}---\n{slight.replace('name: a', f'name: b{silenced}')}")
+    gangcheck("lint", "mixed.yaml")
+    text = capsys.readouterr().out
+    assert "error[pod-group-annotation]" in text
+    assert "1 info finding (--verbose shows them)" in text
+    assert "info[" not in text
+    for name in ("json", "sarif", "github"):
+        gangcheck("lint", "mixed.yaml", "-o", f"{name}=report")
+        assert capsys.readouterr().out == text
+        assert "names the PodGroup g" in Path("report").read_text("utf-8")
+    gangcheck("lint", "mixed.yaml", "--verbose")
+    assert "info[pod-group-not-found]" in capsys.readouterr().out
+    write("slight.yaml", slight)
+    assert gangcheck("lint", "slight.yaml") == 0
+    assert gangcheck("lint", "slight.yaml", "--fail-on", "info") == 1
+
+
 def test_a_report_that_cannot_be_written(
     gangcheck: Call, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

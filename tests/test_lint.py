@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from webhook import lint
-from webhook.config import Config
+from webhook.config import Config, PathRules
 from webhook.kinds import TABLE
 from webhook.manifest import Chunk, concerns, cut, read
+from webhook.manifest.reading import tree
 from webhook.result import Result
 from webhook.rule import Severity
 from webhook.rules import all_rules
@@ -95,6 +96,33 @@ def test_the_order_of_paths_changes_nothing() -> None:
 def test_leaving_out_what_cannot_concern_us_changes_no_finding(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert shown(check(("a.yaml", text))) == shown(check(("a.yaml", text), every=True))
+
+
+@pytest.mark.parametrize("least", [Severity.WARNING, Severity.ERROR])
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.name)
+def test_what_is_too_slight_to_be_shown_is_counted_and_changes_nothing_else(path: Path, least: Severity) -> None:
+    named = (path.name, [path.read_bytes()])
+    config = Config(per_path=(PathRules((path.name,), ("gpu-c*",)),))
+    everything = lint.lint([named], config, rules=all_rules())
+    heard = tuple(item for item in everything.findings if item.severity >= least)
+    assert lint.lint([named], config, rules=all_rules(), least=least) == everything._replace(findings=heard)
+
+
+SLIGHT = """\
+---
+apiVersion: v1
+kind: Pod
+metadata: {{name: worker-{number}, labels: {{scheduling.x-k8s.io/pod-group: gang-{number}}}}}
+spec: {{containers: [{{name: m, image: "ubuntu:24.04"}}]}}
+"""
+
+
+def test_what_is_not_shown_is_not_looked_for_in_its_text() -> None:
+    text = "".join(SLIGHT.format(number=number) for number in range(5))
+    tree.cache_clear()
+    hidden = lint.lint([("a.yaml", [text.encode()])], Config(), rules=all_rules(), least=Severity.WARNING)
+    assert (hidden.findings, hidden.summary.info, tree.cache_info().misses) == ((), 5, 0)
+    assert len(check(("a.yaml", text)).findings) == tree.cache_info().misses == 5
 
 
 PIECES = st.sampled_from(

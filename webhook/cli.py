@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from webhook.config import Config
     from webhook.result import Result
-    from webhook.rule import Rule
+    from webhook.rule import Rule, Severity
 
 CLEAN, FINDINGS, USAGE, NOTHING, UNREAD, INTERRUPTED = 0, 1, 2, 3, 4, 130
 """Exit codes; the last is what a shell reports of a program that SIGINT ended (see also console.CLOSED)."""
@@ -265,7 +265,8 @@ def lint(
     config = options.override(
         config, select=select, ignore=ignore, settings=stack, namespace=namespace, fail_on=fail_on, whole=whole
     )
-    result = run(paths, config, rules=rules, stdin_name=stdin_filename, progress=progress())
+    least = _least_shown(targets, config, verbose=verbose)
+    result = run(paths, config, rules=rules, stdin_name=stdin_filename, progress=progress(), least=least)
     written = _report(result, targets, rules, color=wants_color(color), verbose=verbose)
     code = exit_code(result, config)
     if code == CLEAN and paths == ("-",) and not result.summary.documents:
@@ -299,6 +300,15 @@ def _targets(format_: str | None, outputs: Sequence[tuple[str, str]]) -> list[tu
     if twice:
         raise click.UsageError(f"two reports for {'stdout' if twice == '-' else twice}; give each a file of its own")
     return targets
+
+
+def _least_shown(targets: Sequence[tuple[str, str]], config: Config, *, verbose: bool) -> Severity:
+    """The least severity that a report shows or the exit code asks for: text hides info findings, the others do not."""
+    from webhook.rule import Severity
+
+    if verbose or any(name != "text" for name, _target in targets):
+        return Severity.INFO
+    return min(config.fail_on, Severity.WARNING)
 
 
 def _report(

@@ -93,9 +93,14 @@ def run(
     rules: tuple[Rule, ...],
     stdin_name: str = "<stdin>",
     progress: Progress | None = None,
+    least: Severity = Severity.INFO,
 ) -> Result:
-    """Lint files and folders. Findings do not depend on the order in which paths are given."""
-    return _judge(_read_paths(paths, config, stdin_name, progress), config, rules)
+    """Lint files and folders. Findings do not depend on the order in which paths are given.
+
+    What is below `least` is counted in the summary and not among the findings: a place costs as much as reading its
+    document again, which is too much for what no report shows.
+    """
+    return _judge(_read_paths(paths, config, stdin_name, progress), config, rules, least)
 
 
 class Examined(NamedTuple):
@@ -138,13 +143,19 @@ def _read_paths(paths: Sequence[str], config: Config, stdin_name: str, progress:
 
 
 def lint(
-    files: Iterable[tuple[str, Blocks]], config: Config, *, rules: tuple[Rule, ...], every: bool = False
+    files: Iterable[tuple[str, Blocks]],
+    config: Config,
+    *,
+    rules: tuple[Rule, ...],
+    every: bool = False,
+    least: Severity = Severity.INFO,
 ) -> Result:
-    """Lint named texts that are in memory. `every`: read also the documents that cannot concern us."""
+    """Lint named texts that are in memory, as `run` does files. `every`: read also the documents that cannot concern
+    us."""
     state = _Run(config.stack, every)
     for name, blocks in files:
         _read_file(name, blocks, state)
-    return _judge(state, config, rules)
+    return _judge(state, config, rules, least)
 
 
 def _read_file(name: str, blocks: Blocks, state: _Run) -> None:
@@ -218,15 +229,15 @@ def _gathered(state: _Run, config: Config) -> Iterator[Subject]:
     return gather(state.subjects, files=state.files, whole=config.whole, now=config.now)
 
 
-def _judge(state: _Run, config: Config, rules: tuple[Rule, ...]) -> Result:
+def _judge(state: _Run, config: Config, rules: tuple[Rule, ...], least: Severity) -> Result:
     gathered = list(_gathered(state, config))
     shown = _shown_stack(config.stack, state.subjects, gathered)
     chosen = policy(config, rules)
     verdict = _verdict(state.subjects, gathered, chosen, (config.stack, shown))
-    config = config._replace(stack=shown)
-    if not state.silencers:
-        return _result(state, list(_locate(verdict.findings, state)), verdict.failures, 0, config)
-    return _silence(state, verdict, config, rules, chosen)
+    if state.silencers:
+        return _silence(state, verdict, config._replace(stack=shown), chosen, (rules, least))
+    heard = [finding for finding in verdict.findings if not _is_off(finding, state, config)]
+    return _result(state, _locate(heard, state, least), Counter(map(_severity, heard)), verdict.failures)
 
 
 def _shown_stack(stack: Stack, subjects: Sequence[Subject], gathered: Sequence[Subject]) -> Stack:
@@ -254,23 +265,37 @@ def _verdict(
 _PARTS = frozenset({Access, Release, SchedulerConfig})
 
 
-def _silence(state: _Run, verdict: Verdict, config: Config, rules: tuple[Rule, ...], chosen: Policy) -> Result:
-    """Leave out what is silenced, and say what silences nothing; that may be silenced in its turn."""
+def _silence(
+    state: _Run, verdict: Verdict, config: Config, chosen: Policy, asked: tuple[tuple[Rule, ...], Severity]
+) -> Result:
+    """Leave out what is silenced, and say what silences nothing; that may be silenced in its turn. All findings are
+    located: a comment silences those of its line, whether a report shows them or not."""
     from webhook import suppress
 
+    rules, least = asked
     known, ran = {rule.name for rule in rules}, {rule.name for rule in chosen.rules}
     outcome = suppress.apply(_locate(verdict.findings, state), state.silencers, known, ran)
     state.comments.update(outcome.spans)
     remarks = evaluate(outcome.subjects, chosen, config.stack)
     after = suppress.apply(_locate(remarks.findings, state), state.silencers, known, ran)
+    heard = [item for item in (*outcome.kept, *after.kept) if not _is_off(item.finding, state, config)]
+    counts = Counter(item.severity for item in heard)
+    shown = (item for item in heard if item.severity >= least)
     failures = (*verdict.failures, *remarks.failures)
-    return _result(state, [*outcome.kept, *after.kept], failures, outcome.silenced + after.silenced, config)
+    return _result(state, shown, counts, failures, outcome.silenced + after.silenced)
 
 
-def _result(state: _Run, found: list[Located], failures: tuple[Failure, ...], silenced: int, config: Config) -> Result:
-    located = [item for item in found if not is_ignored(config, item.spot.file, item.finding.rule)]
-    located.sort(key=_order)
-    counts = Counter(item.severity for item in located)
+def _is_off(finding: Finding, state: _Run, config: Config) -> bool:
+    return is_ignored(config, state.files[finding.place.ref.document], finding.rule)
+
+
+def _severity(finding: Finding) -> Severity:
+    return finding.severity or Severity.INFO
+
+
+def _result(
+    state: _Run, found: Iterable[Located], counts: Counter[Severity], failures: tuple[Failure, ...], silenced: int = 0
+) -> Result:
     summary = Summary(
         files=state.read,
         documents=state.seen,
@@ -280,7 +305,7 @@ def _result(state: _Run, found: list[Located], failures: tuple[Failure, ...], si
         suppressed=silenced,
     )
     return Result(
-        tuple(located),
+        tuple(sorted(found, key=_order)),
         tuple(sorted(state.skipped, key=lambda item: (item.file, item.line))),
         tuple(sorted(state.unreadable, key=lambda item: (item.file, item.line, item.column))),
         failures,
@@ -293,15 +318,18 @@ def _order(item: Located) -> tuple[str, int, int, int, str, str]:
     return (item.spot.file, span.line, span.column, -item.severity, item.finding.rule, item.finding.message)
 
 
-def _locate(findings: Iterable[Finding], state: _Run) -> Iterator[Located]:
-    """Give every finding its place in a file; equal findings at different places keep apart by their number."""
+def _locate(findings: Iterable[Finding], state: _Run, least: Severity = Severity.INFO) -> Iterator[Located]:
+    """Give every finding from `least` on its place in a file; equal findings at different places keep apart by their
+    number, in which all count."""
     seen: Counter[str] = Counter()
     for finding in sorted(findings, key=_document):  # each document is read for places once
         identity = _identity(finding, state)
         seen[identity] += 1
+        severity = _severity(finding)
+        if severity < least:
+            continue
         digest = _digest(f"{identity}|{seen[identity]}")
         notes = tuple(Note(_spot(related.place, state), related.label) for related in finding.related)
-        severity = finding.severity or Severity.INFO
         yield Located(finding, severity, _spot(finding.place, state), digest, notes)
 
 
