@@ -32,7 +32,7 @@ def min_available_unusable(workload: Workload, stack: Stack) -> Iterator[Finding
     Above the number of Pods: Coscheduling turns them all away, `cannot find enough sibling pods, current pods number:
     4, minMember of group: 8`, for ever, since no more are made. Less than all is right where a job can run with fewer.
     An elastic PyTorchJob has as many workers as elasticPolicy.maxReplicas allows; its HorizontalPodAutoscaler is made
-    only where elasticPolicy.metrics are given (pytorch/hpa.go:37). PyTorchJob, PaddleJob and JAXJob can be scaled by
+    only where elasticPolicy.metrics are given (pytorch/hpa.go:36). PyTorchJob, PaddleJob and JAXJob can be scaled by
     another autoscaler too, so one whose workers have no replicas gets a warning.
 
     Negative: the PodGroup is refused by the CRD of scheduler-plugins v0.29 and later, and the operator makes no Pods
@@ -89,7 +89,7 @@ def _schedulers(workload: Workload, operator: Operator, flag: str) -> tuple[str,
 
 
 def _is_foreign(scheduler: str, stack: Stack) -> bool:
-    """Training Operator compares its flag with `volcano` whatever the case (cmd/training-operator.v1/main.go:191)."""
+    """Training Operator compares its flag with `volcano` whatever the case (cmd/training-operator.v1/main.go:192)."""
     return scheduler.lower() in stack.foreign_schedulers and scheduler not in stack.coscheduling_schedulers
 
 
