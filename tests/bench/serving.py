@@ -1,37 +1,39 @@
 """What a review costs, as ratios within this run: `python tests/bench/serving.py [--reviews 100000]`.
 
 Handlers are timed without HTTP, against json.loads of the same body. Over TLS with kept connections the same process
-answers a constant at /floor: the same gunicorn, TLS and Flask, so what is above it is ours. Then the worker's memory
-with and without 10,000 members in the index, and its growth over many reviews. Clients run in this process, on the
-other core; machines differ, so read the ratios.
+answers a constant at /floor: the same gunicorn, TLS and Flask, so what is above it is ours; and "gunicorn" is that
+constant under gunicorn as it comes, without our worker. Then the worker's memory with and without 10,000 members in the
+index, and its growth over many reviews. Clients run in this process, on the other core; machines differ, so read the
+ratios.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import random
 import socket
 import ssl
 import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from fake_apiserver import PODS, FakeApi, kubeconfig, pod, serving
-from flask import Flask, Response, request
+from flask import Flask
+from load import SECONDS, TURNS, Entry, Running, Turn, load, measure, median_ratio
+from plain import constant
 
+from certs.authority import issue_authority, issue_leaf
 from webhook.admission import decode, encode
-from webhook.app import LARGEST
 from webhook.assembly import make_app, pairs
 from webhook.codec import dumps
 from webhook.config import Config
@@ -45,10 +47,8 @@ from webhook.serving.probes import Check
 from webhook.serving.tls import Certificates
 
 ROUNDS = 2000
-SECONDS, TURNS = 0.2, 40
 CLIENTS = (1, 8, 32)
 FLOOR = "/floor"
-PATHS = (FLOOR, "/validate", "/mutate")
 
 
 def template(containers: int) -> dict[str, Any]:
@@ -180,43 +180,9 @@ def run_server(ca_out: str, config_file: str) -> None:
     serve(server, with_floor, Certificates(pairs(server), counted, log), counted)
 
 
-def constant() -> Response:
-    assert len(request.get_data(cache=False)) < LARGEST
-    return Response('{"response":{"allowed":true}}', content_type="application/json")
-
-
-class Running:
-    def __init__(self, process: subprocess.Popen[bytes], port: int, probes: int, context: ssl.SSLContext) -> None:
-        self.process, self.port, self.probes, self.context = process, port, probes, context
-
-    def connect(self) -> ssl.SSLSocket:
-        plain = socket.create_connection(("127.0.0.1", self.port))
-        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return self.context.wrap_socket(plain, server_hostname="127.0.0.1")
-
-    @property
-    def worker(self) -> Path:
-        pid = self.process.pid
-        [worker] = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()
-        return Path("/proc", worker)
-
-    def memory(self) -> float:
-        """The worker's resident memory, in MB."""
-        [line] = [line for line in (self.worker / "status").read_text("ascii").splitlines() if "VmRSS" in line]
-        return int(line.split()[1]) / 1000
-
-    def spent(self) -> float:
-        """The processor's time that the worker has had, in seconds: it says the same on a busy machine."""
-        return sum(int(part.read_text("ascii").split()[0]) for part in self.worker.glob("task/*/schedstat")) / 1e9
-
-    def is_ready(self) -> bool:
-        with socket.create_connection(("127.0.0.1", self.probes)) as plain:
-            plain.sendall(b"GET /readyz HTTP/1.0\r\n\r\n")
-            return b" 200 " in plain.recv(64)
-
-
 @contextmanager
 def running(config_file: str = "") -> Iterator[Running]:
+    """The server under test."""
     with tempfile.TemporaryDirectory() as folder:
         ca, errors = Path(folder, "ca.pem"), Path(folder, "log")
         command = [sys.executable, __file__, "--serve", str(ca), "--kubeconfig", config_file]
@@ -227,133 +193,68 @@ def running(config_file: str = "") -> Iterator[Running]:
                 assert process.poll() is None, errors.read_text("utf-8")
                 time.sleep(0.05)
             told = next(line for line in errors.read_text("utf-8").splitlines() if '"serving"' in line)
-            ports = [int(json.loads(told)[key].rpartition(":")[2]) for key in ("listen", "probes")]
-            server = Running(process, *ports, ssl.create_default_context(cafile=str(ca)))
-            while not server.is_ready():
+            port, probes = (int(json.loads(told)[key].rpartition(":")[2]) for key in ("listen", "probes"))
+            while not is_ready(probes):
                 time.sleep(0.05)
+            yield Running(process, port, ssl.create_default_context(cafile=str(ca)))
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+def is_ready(probes: int) -> bool:
+    with socket.create_connection(("127.0.0.1", probes)) as plain:
+        plain.sendall(b"GET /readyz HTTP/1.0\r\n\r\n")
+        return b" 200 " in plain.recv(64)
+
+
+@contextmanager
+def as_it_comes() -> Iterator[Running]:
+    """The same constant of Flask's under gunicorn's own threaded worker and TLS, with as many threads."""
+    life, now = timedelta(days=1), datetime.now(UTC)
+    authority = issue_authority("bench", life, now)
+    leaf = issue_leaf(authority, (), ("127.0.0.1",), life, now)
+    with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as listener:
+        Path(folder, "ca.pem").write_bytes(authority.certificate)
+        Path(folder, "leaf.pem").write_bytes(leaf.certificate + leaf.key)
+        command = [sys.executable, "-m", "gunicorn", "--worker-class=gthread", "--threads=8", "--keep-alive=75"]
+        command += ["--no-control-socket", f"--certfile={folder}/leaf.pem", f"--keyfile={folder}/leaf.pem"]
+        command += [f"--bind=fd://{listener.fileno()}", f"--chdir={Path(__file__).parent}", "plain:app"]
+        process = subprocess.Popen(command, pass_fds=[listener.fileno()], stderr=subprocess.DEVNULL)
+        context = ssl.create_default_context(cafile=f"{folder}/ca.pem")
+        server = Running(process, listener.getsockname()[1], context)
+        try:
+            load(server, FLOOR, b"{}", 1, 1)  # which waits until it answers
             yield server
         finally:
             process.terminate()
             process.wait(20)
 
 
-def call_of(path: str, body: bytes) -> bytes:
-    head = (
-        f"POST {path}?timeout=3s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
-    )
-    return head.encode() + b"\r\n\r\n" + body
-
-
-def ask(secure: ssl.SSLSocket, call: bytes) -> None:
-    secure.sendall(call)
-    answer = secure.recv(65536)
-    assert answer.startswith(b"HTTP/1.1 200 "), answer
-    while b'"response":' not in answer:
-        answer += secure.recv(65536)
-
-
-def load(server: Running, path: str, body: bytes, clients: int, calls: int) -> None:
-    """So many calls on so many kept connections."""
-    call = call_of(path, body)
-
-    def client() -> None:
-        with server.connect() as secure:
-            for _ in range(calls // clients):
-                ask(secure, call)
-
-    together(client, clients)
-
-
-def together(work: Callable[[], None], clients: int) -> None:
-    threads = [threading.Thread(target=work) for _ in range(clients)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-
-class Turn(NamedTuple):
-    """Answers a second in one turn, the worker's own seconds for each, and what the clients waited for each."""
-
-    rate: float
-    own: float
-    waits: list[float]
-
-
 def over_tls() -> None:
     print("over TLS, small Pod, kept connections (aim: 85 % of the floor's throughput; at 32 clients p99 2 x its p99)")
     print(f"each the median of {TURNS} turns of {SECONDS:g} s, p50 and p99 over all of them")
     body = BODIES["small Pod"]
-    with running() as server:
-        for path in PATHS:
-            load(server, path, body, 4, ROUNDS)
+    with running() as server, as_it_comes() as plain:
+        entries = [Entry(path, server, path) for path in (FLOOR, "/validate", "/mutate")]
+        entries.append(Entry("gunicorn", plain, FLOOR))
+        for entry in entries:
+            load(entry.server, entry.path, body, 4, ROUNDS)
         for clients in CLIENTS:
-            turns = measure(server, body, clients)
-            floor = turns[FLOOR]
-            for path, taken in turns.items():
-                rate, own = (median_ratio(taken, floor, field) for field in ("rate", "own"))
-                absolute = statistics.median(turn.rate for turn in taken)
-                spent = statistics.median(turn.own for turn in taken)
-                p50, p99 = waited(taken)
-                least50, least99 = waited(floor)
-                print(
-                    f"  {clients:2} clients  {path:9} {absolute:6.0f}/s = {rate:4.0%}  "
-                    f"worker {spent * 1e6:4.0f} us = {1 / own:4.0%}  "
-                    f"p50 {p50 * 1e3:6.2f} ms = {p50 / least50:4.2f} x  "
-                    f"p99 {p99 * 1e3:6.2f} ms = {p99 / least99:4.2f} x"
-                )
+            turns = measure(entries, body, clients)
+            for name, taken in turns.items():
+                print(f"  {clients:2} clients  {name:9} {compared(taken, turns[FLOOR])}")
 
 
-def waited(taken: list[Turn]) -> tuple[float, float]:
-    return percentiles([wait for turn in taken for wait in turn.waits])
-
-
-def median_ratio(taken: list[Turn], floor: list[Turn], field: str) -> float:
-    """Each turn against the floor's of the same round: what slows the machine slows both."""
-    return statistics.median(
-        getattr(turn, field) / getattr(least, field) for turn, least in zip(taken, floor, strict=True)
+def compared(taken: list[Turn], floor: list[Turn]) -> str:
+    rate, own = (median_ratio(taken, floor, what) for what in ("rate", "own"))
+    absolute, spent = (statistics.median(getattr(turn, what) for turn in taken) for what in ("rate", "own"))
+    waits, least = (percentiles([wait for turn in each for wait in turn.waits]) for each in (taken, floor))
+    return (
+        f"{absolute:6.0f}/s = {rate:4.0%}  worker {spent * 1e6:4.0f} us = {1 / own:4.0%}  "
+        f"p50 {waits[0] * 1e3:6.2f} ms = {waits[0] / least[0]:4.2f} x  "
+        f"p99 {waits[1] * 1e3:6.2f} ms = {waits[1] / least[1]:4.2f} x"
     )
-
-
-def measure(server: Running, body: bytes, clients: int) -> dict[str, list[Turn]]:
-    """Short turns on connections that are kept, in an order that changes: a machine's speed does while one looks."""
-    turns: dict[str, list[Turn]] = {path: [] for path in PATHS}
-    chance = random.Random(clients)
-    plan = [path for _ in range(TURNS) for path in chance.sample(PATHS, len(PATHS))]
-    calls = {path: call_of(path, body) for path in PATHS}
-    waits: list[list[float]] = [[] for _ in range(clients)]
-    turn = iter(plan)
-    state = {"path": "", "began": 0.0, "spent": 0.0}
-
-    def change() -> None:
-        """Between turns, while every client stands at the barrier."""
-        now, spent = time.perf_counter(), server.spent()
-        if state["path"]:
-            all_waits = [wait for each in waits for wait in each]
-            rate = len(all_waits) / (now - float(state["began"]))
-            own = (spent - float(state["spent"])) / len(all_waits)
-            turns[str(state["path"])].append(Turn(rate, own, all_waits))
-        for each in waits:
-            each.clear()
-        state.update(path=next(turn, ""), began=time.perf_counter(), spent=server.spent())
-
-    barrier = threading.Barrier(clients, change)
-    numbers = iter(range(clients))
-
-    def client() -> None:
-        mine = waits[next(numbers)]
-        with server.connect() as secure:
-            ask(secure, calls[FLOOR])
-            barrier.wait()
-            while state["path"]:
-                call, ends = calls[str(state["path"])], float(state["began"]) + SECONDS
-                while (began := time.perf_counter()) < ends:
-                    ask(secure, call)
-                    mine.append(time.perf_counter() - began)
-                barrier.wait()
-
-    together(client, clients)
-    return turns
 
 
 def memory(reviews: int) -> None:
