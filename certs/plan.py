@@ -18,7 +18,10 @@ from typing import NamedTuple
 
 from certs.authority import SKEW, Pair, renewal
 from certs.bundles import Bundle
-from certs.ring import Authority, Content, Ring, known, sorted_ring
+from certs.ring import Authority, Content, Ring, age, known, sorted_ring
+
+SECOND = timedelta(seconds=1)
+"""As finely as certificates (RFC 5280, 4.1.2.5) and HTTP's Date (RFC 9110, 5.6.7) tell the time."""
 
 
 class Terms(NamedTuple):
@@ -108,7 +111,18 @@ def signer(ring: Ring, terms: Terms, now: datetime) -> Authority | None:
     ripe = [authority for authority in able if is_ripe(authority, terms, now)]
     if ripe:
         return ripe[-1]
-    return min(able, key=lambda authority: (authority.trusted_since or now + SKEW, authority.made), default=None)
+    return min(able, key=lambda each: (_second(each.trusted_since or now + SKEW), age(each)), default=None)
+
+
+def birth(ring: Ring, now: datetime) -> datetime:
+    """When a new authority beside these is to have been made: now, but a second after the youngest that can sign.
+
+    That it is the youngest makes it sign in the end. Nothing else would say so of one that is made in the same second,
+    or by the clock of another API server that is behind.
+    """
+    able = [authority for authority in ring if is_able(authority, now)]
+    soonest = able[-1].made + SECOND if able else now
+    return max(now, min(soonest, now + SKEW))  # later it could not sign yet, and one more would be made
 
 
 def is_able(authority: Authority, now: datetime) -> bool:
@@ -170,7 +184,7 @@ def _succeeded(authority: Authority, signs: Authority, now: datetime) -> Authori
         return authority
     if authority.fingerprint == signs.fingerprint:
         return replace(authority, replaced_since=None)
-    if authority.made < signs.made or not authority.key:
+    if age(authority) < age(signs) or not authority.key:
         return replace(authority, replaced_since=authority.replaced_since or now)
     return authority
 
@@ -205,6 +219,11 @@ def _strays(published: Published, base: Ring) -> Ring:
 
 def _is_anywhere(authority: Authority, bundles: Iterable[Bundle]) -> bool:
     return any(bundle.holds(authority.fingerprint) for bundle in bundles)
+
+
+def _second(moment: datetime) -> datetime:
+    """What is less than a second is how fast somebody was, and says nothing of who was first."""
+    return moment.replace(microsecond=0)
 
 
 def _believed(moment: datetime | None, now: datetime, otherwise: datetime | None = None) -> datetime | None:

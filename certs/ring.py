@@ -93,10 +93,15 @@ def is_ours(certificate: x509.Certificate) -> bool:
     return bool(own) and certificate.issuer == certificate.subject
 
 
+def age(authority: Authority) -> tuple[datetime, str]:
+    """What a ring is sorted by: the lesser is the older."""
+    return authority.made, authority.fingerprint
+
+
 def sorted_ring(authorities: Iterable[Authority]) -> Ring:
     """Each once, the first of equal ones; oldest first, and in the same order everywhere."""
     each = {authority.fingerprint: authority for authority in reversed(tuple(authorities))}
-    return tuple(sorted(each.values(), key=lambda authority: (authority.made, authority.fingerprint)))
+    return tuple(sorted(each.values(), key=age))
 
 
 def read_secret(body: Mapping[str, Any] | None) -> Content:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 from certs.authority import SKEW, expiry, issue_leaf, split
 from certs.bundles import bundles, corrected, is_right, last_writer
 from certs.clock import Clock
-from certs.plan import Held, Leaf, Plan, Published, Terms, decide
+from certs.plan import SECOND, Held, Leaf, Plan, Published, Terms, birth, decide
 from certs.ring import Authority, Ring, new_authority, read_secret, sorted_ring, write_secret
 from certs.store import Conflict, Denied, Seen, Store, Thing
 from certs.told import Told
@@ -25,8 +25,6 @@ from certs.told import Told
 Body: TypeAlias = Mapping[str, Any]
 Dice: TypeAlias = Callable[[], float]
 """A random number from 0 up to 1."""
-
-SECOND = timedelta(seconds=1)
 
 ROUNDS = 16
 """At the first start five are needed, for a new authority four; the rest is for those who were faster."""
@@ -192,7 +190,7 @@ class Rounds:
         """The Secret to be written, with one more authority in it where one is wanted, and what to say of that."""
         if not new:
             return write_secret(body, ring), ""
-        made = new_authority(self.settings.terms.authority, now)
+        made = new_authority(self.settings.terms.authority, birth(ring, now))
         news = f"a new authority {short(made)} was made, valid until {made.expires.isoformat()}"
         return write_secret(body, sorted_ring((*ring, made))), news
 

@@ -167,6 +167,25 @@ def test_next_authority_is_trusted_before_it_signs_and_the_old_one_stays(publish
     assert all(trusted == {new.fingerprint} for trusted in published.trusted())
 
 
+@pytest.mark.parametrize("later", [timedelta(), timedelta(seconds=0.9), -timedelta(minutes=4)])
+def test_rotation_right_after_the_first_authority(published: Shelf, time: Time, later: timedelta) -> None:
+    """The next one is the younger, within one second and by the clock of an API server that is behind too."""
+    each = replica(published, time)
+    each.look()
+    [old] = published.ring()
+    time.go(seconds=later.total_seconds())
+    each.rounds.run(each.held(), rotate=True)
+    first, new = published.ring()
+    assert first.fingerprint == old.fingerprint
+    assert new.made > old.made
+    time.go(minutes=16)
+    each.look()
+    assert [authority.replaced_since is None for authority in published.ring()] == [False, True]
+    for _ in live(time, each, days=16):
+        assert serves_well(published, each)
+    assert [authority.fingerprint for authority in published.ring()] == [new.fingerprint]
+
+
 def test_older_bundle_put_back_before_the_new_authority_signs(published: Shelf, time: Time) -> None:
     """Its time begins anew: an API server may not have seen it for long enough."""
     each = settled(published, time)
