@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import threading
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -15,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shelf import MUTATING, START, configuration
 
-from certs.authority import Pair, issue_authority, issue_leaf
+from certs.authority import SKEW, Pair, issue_authority, issue_leaf
 from certs.bundles import bundles, corrected, is_right
 from certs.onlooker import Onlooker, distrusting
-from certs.plan import Held, Leaf, Published, Terms, decide, signer
-from certs.ring import KEY, Content, new_authority, read_secret, write_secret
+from certs.plan import Held, Leaf, Published, Terms, birth, decide, is_able, signer
+from certs.ring import KEY, Content, new_authority, read_secret, sorted_ring, write_secret
 from certs.store import Away, Thing
 from certs.told import Told
 
@@ -152,6 +153,31 @@ def test_good_leaf_is_kept_while_the_only_signer_is_young() -> None:
     assert decide(published._replace(content=Content(ripe)), held, Terms(), due).sign == ripe[1]
 
 
+def test_part_of_a_second_does_not_say_who_signs() -> None:
+    """Both were seen in every caBundle in one second, and neither for long enough: the older one signs on."""
+    started = START + timedelta(microseconds=3000)
+    older, younger = replace(OLD, trusted_since=started), replace(NEW, trusted_since=START)
+    assert signer((older, younger), Terms(), started) == older
+    assert signer((replace(older, trusted_since=START + timedelta(seconds=1)), younger), Terms(), started) == younger
+
+
+def test_authorities_of_one_second_follow_each_other() -> None:
+    """The ring's order decides, so that one of them is replaced in the end."""
+    ring = sorted_ring(replace(new_authority(365 * DAY, START), trusted_since=START) for _ in range(2))
+    published = Published(Content(ring), bundles(configuration(MUTATING, *(each.certificate for each in ring))))
+    now = START + Terms().propagation
+    assert decide(published, Held(), Terms(), now).ring == (replace(ring[0], replaced_since=now), ring[1])
+
+
+@pytest.mark.parametrize("ahead", [timedelta(), timedelta(seconds=0.5), SKEW - timedelta(seconds=1), SKEW, 2 * SKEW])
+def test_new_authority_can_sign_at_once(ahead: timedelta) -> None:
+    """However far ahead the clock was that the youngest was made by: else another one would be made, and another."""
+    first = new_authority(365 * DAY, START + ahead)
+    new = new_authority(365 * DAY, birth((first,), START))
+    assert is_able(new, START)
+    assert new.made > first.made or ahead >= SKEW
+
+
 def test_nothing_is_marked_while_a_configuration_cannot_be_read() -> None:
     """Whether it trusts anybody is not known."""
     ring = (replace(OLD, trusted_since=None),)
@@ -213,25 +239,32 @@ def test_onlooker_says_once_and_writes_nothing() -> None:
 
 def test_onlooker_as_a_thread() -> None:
     looked: list[int] = []
+    has_looked = threading.Event()
 
     class Looked:
         def configurations(self) -> tuple[Thing, ...]:
             looked.append(1)
+            has_looked.set()
             return ()
 
     onlooker = Onlooker(Looked(), lambda: FOREIGN, Told(lambda _level, _line: None))
     onlooker.start()
+    assert has_looked.wait(10)  # who is stopped before it came to look does not look
     onlooker.stop()
     assert looked == [1]
 
 
 def test_a_bug_does_not_end_the_onlooker(caplog: pytest.LogCaptureFixture) -> None:
+    has_looked = threading.Event()
+
     class Looked:
         def configurations(self) -> tuple[Thing, ...]:
+            has_looked.set()
             raise ZeroDivisionError
 
     onlooker = Onlooker(Looked(), lambda: FOREIGN, Told(lambda _level, _line: None))
     onlooker.start()
+    assert has_looked.wait(10)
     onlooker.stop()
     assert [record.getMessage() for record in caplog.records] == ["looking at caBundles met a bug"]
 
