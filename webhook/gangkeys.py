@@ -101,7 +101,7 @@ _KEYS = (
     f"pod-group.{GROUP_API}",
     f"pod-group.{GROUP_API}/name",
 )
-_NUMBERS = re.compile(r"min|size|count|total|number|timeout|time")
+_NUMBERS = r"min|size|count|total|number|timeout|time"
 _TYPING_SLIPS = 2
 
 
@@ -112,7 +112,7 @@ def is_misspelt(key: str) -> bool:
     if key in _READ_BY_OTHERS or not ("group" in plain or "sched" in plain):
         return False
     domain, _, name = plain.partition("/")
-    if _NUMBERS.search(name):
+    if re.search(_NUMBERS, name):
         return False
     if domain in {GROUP_API, OLD_GROUP_API} and ("group" in name or "gang" in name):
         return True
@@ -142,17 +142,17 @@ def _slips(left: str, right: str) -> int:
 MAX_LABEL = 63
 """Characters of a label value; an object's name may have 253."""
 
-_LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-_OBJECT_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LABEL_VALUE = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_OBJECT_NAME = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 
 
 def is_label_value(text: str) -> bool:
-    return bool(_LABEL_VALUE.fullmatch(text))
+    return bool(re.fullmatch(_LABEL_VALUE, text))
 
 
 def is_object_name(text: str) -> bool:
     """Whether the API server takes the text for a name (RFC 1123 subdomain); its length is judged elsewhere."""
-    return bool(_OBJECT_NAME.fullmatch(text))
+    return bool(re.fullmatch(_OBJECT_NAME, text))
 
 
 def can_match(name: str) -> bool:

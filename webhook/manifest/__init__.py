@@ -1,6 +1,7 @@
 """YAML and JSON text to documents, as Kubernetes reads them, that know where each value stands.
 
-Pure: bytes and text in, values out.
+Pure: bytes and text in, values out. Patterns that plain manifests do not need stand as text in these modules: `re`
+compiles them at their first use and keeps them, and a start that needs none of them pays for none.
 """
 
 from webhook.manifest.cutting import LIMIT, concerns, cut, first

@@ -20,12 +20,12 @@ _REACH = 8
 _WINDOW = 4096
 """How far before a marker its directives are looked for; keeps the search linear on hostile text."""
 
-_MARKER = re.compile(rb"[\r\n](?:\xef\xbb\xbf)?(---|\.\.\.)(?=[ \t\r\n]|\Z)")
-_LF_MARKER = re.compile(rb"\n(?:\xef\xbb\xbf)?(---|\.\.\.)(?=[ \t\r\n]|\Z)")
-_PROLOGUE = re.compile(rb"(?:\.\.\.[^\r\n]*+[\r\n]++)?+(?:\xef\xbb\xbf)?(?:[ \t]*+(?:[#%][^\r\n]*+)?+[\r\n]++)*+\Z")
-_DIRECTIVES = re.compile(rb"[\r\n](%(?:YAML|TAG)[ \t][^\r\n]*+[\r\n]++(?:[ \t]*+(?:[#%][^\r\n]*+)?+[\r\n]++)*+)\Z")
+_MARKER = rb"[\r\n](?:\xef\xbb\xbf)?(---|\.\.\.)(?=[ \t\r\n]|\Z)"
+_LF_MARKER = rb"\n(?:\xef\xbb\xbf)?(---|\.\.\.)(?=[ \t\r\n]|\Z)"
+_PROLOGUE = rb"(?:\.\.\.[^\r\n]*+[\r\n]++)?+(?:\xef\xbb\xbf)?(?:[ \t]*+(?:[#%][^\r\n]*+)?+[\r\n]++)*+\Z"
+_DIRECTIVES = rb"[\r\n](%(?:YAML|TAG)[ \t][^\r\n]*+[\r\n]++(?:[ \t]*+(?:[#%][^\r\n]*+)?+[\r\n]++)*+)\Z"
 
-_HIDING = re.compile(rb"\\[xuU/\r\n]|![A-Za-z0-9-]*!|!<|%TAG")
+_HIDING = rb"\\[xuU/\r\n]|![A-Za-z0-9-]*!|!<|%TAG"
 _MARKS = (b"{{", b"{%", b"{#", b"\0")
 
 
@@ -59,17 +59,18 @@ def concerns(chunk: Chunk, words: Sequence[bytes]) -> bool:
         return True
     if any(mark in data for mark in _MARKS) or data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return True
-    return (b"\\" in data or b"!" in data or b"%" in data) and _HIDING.search(data) is not None
+    return (b"\\" in data or b"!" in data or b"%" in data) and re.search(_HIDING, data) is not None
 
 
 def _own(text: bytes) -> int:
     """How much of `text` is no prologue (comments, directives) of the document whose `---` follows it."""
-    if text[:3] != b"---" and _PROLOGUE.match(text):
+    if text[:3] != b"---" and re.match(_PROLOGUE, text):
         return 0
     if b"%" not in text:
         return len(text)
-    found = _DIRECTIVES.search(text, max(0, len(text) - _WINDOW))
-    return found.start(1) if found else len(text)
+    end = text[-_WINDOW:]
+    found = re.search(_DIRECTIVES, end)
+    return len(text) - len(end) + found.start(1) if found else len(text)
 
 
 def _pieces(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, int, bytes]]:
@@ -100,8 +101,7 @@ def _slices(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, int, int, bytes | 
         data = data + block if data else block
         last = len(data) - _REACH  # a line break beyond it may begin a marker that is not told yet
         start = 0
-        pattern = _MARKER if b"\r" in data else _LF_MARKER
-        for match in pattern.finditer(data):
+        for match in _markers(data):
             if match.start() > last:
                 break
             yield data, start, match.start() + 1, match[1]
@@ -111,10 +111,14 @@ def _slices(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, int, int, bytes | 
             start = last + 1
         data = data[start:]
     start = 0
-    for match in _MARKER.finditer(data):
+    for match in _markers(data):
         yield data, start, match.start() + 1, match[1]
         start = match.start() + 1
     yield data, start, len(data), b""
+
+
+def _markers(data: bytes) -> Iterator[re.Match[bytes]]:
+    return re.finditer(_MARKER if b"\r" in data else _LF_MARKER, data)
 
 
 def _breaks(data: bytes) -> int:

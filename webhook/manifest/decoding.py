@@ -14,7 +14,7 @@ _WIDE = (
     (codecs.BOM_UTF16_BE, "UTF-16"),
 )
 _CURE = "save the file as UTF-8"
-_BREAK = re.compile(rb"\r\n|\r|\n")
+_BREAK = rb"\r\n|\r|\n"
 
 
 def decode(data: bytes) -> str:
@@ -45,6 +45,6 @@ def _refuse_wide(data: bytes) -> None:
 
 def _place(data: bytes, offset: int) -> tuple[int, int]:
     before = data[:offset]
-    starts = [match.end() for match in _BREAK.finditer(before)]
+    starts = [match.end() for match in re.finditer(_BREAK, before)]
     last = starts[-1] if starts else 0
     return len(starts) + 1, len(before[last:].decode("utf-8", "replace")) + 1

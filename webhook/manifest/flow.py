@@ -12,8 +12,7 @@ _LONGEST = 1 << 16
 """Characters: what is longer is no manifest's line, and all its tokens would be in memory at once."""
 _SAFE = r"A-Za-z0-9_./+=@%$()*<>~^;&|!-"
 _NEXT = r"[ ]*+(?:,[ ]*+(?=[^\]},])|(?=[\]}]))"
-_TOKEN = re.compile(
-    rf"""
+_TOKEN = rf"""(?x)
       ( "[^"\\]*+" | '[^']*+'(?!') ) {_NEXT}                                        # a quoted scalar
     | ( [A-Za-z_][A-Za-z0-9_./-]{{0,400}}+ | "[^"\\]{{0,400}}+" | '[^']{{0,400}}+'(?!') ) :[ ]++(?!,)  # a key
     | ( (?: [A-Za-z0-9_./$] | -(?=[A-Za-z0-9_./-]) )                                 # a plain scalar
@@ -21,9 +20,7 @@ _TOKEN = re.compile(
     | ( [\[{{] ) [ ]*+
     | ( [\]}}] ) (?: {_NEXT} | \Z )
     | .                                                                             # anything else
-    """,
-    re.VERBOSE,
-)
+    """
 _UNREAD: Any = object()
 
 
@@ -40,7 +37,7 @@ def load(text: str) -> Any:  # noqa: ANN401, C901, PLR0912 - a list or a mapping
     item: Any
     if len(text) > _LONGEST:
         raise Unknown
-    for quoted, key, bare, opening, closing in _TOKEN.findall(text):
+    for quoted, key, bare, opening, closing in re.findall(_TOKEN, text):
         if whole is not _UNREAD:
             raise Unknown
         if bare:

@@ -20,7 +20,7 @@ GIVE_UP: Any = object()
 
 _DEPTH = 150  # well under what `exact` refuses, with room for flow collections
 
-_ODD = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+_ODD = "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 """Control characters, tabs, NEL, LS, PS, byte order marks: each has rules of its own. (Named one by one: the
 complement of what is common takes ten times as long to compile, at every start.)"""
 
@@ -53,16 +53,13 @@ _LINE = re.compile(
 )
 
 
-_QUOTED_KEY = re.compile(
-    r"""(-[ ]++)?+(?:"([^"\\\n]{0,400}+)"|'([^'\n]{0,400}+)'):(?:[ ]++|(?=\n))
+_QUOTED_KEY = r"""(?x)(-[ ]++)?+(?:"([^"\\\n]{0,400}+)"|'([^'\n]{0,400}+)'):(?:[ ]++|(?=\n))
     (?:
       ([^\s\-?:,\[\]{}#&*!|>'"%@`0-9+.][^:#\n]*+(?:(?::(?=\S)|(?<!\ )\#)[^:#\n]*+)*+)
      |([0-9][^:#\n]*+
        |"[^"\\\n]*+"[ ]*+ | '[^'\n]*+'[ ]*+)
     )?+
-    (?:(?<![^ \n])\#[^\n]*+)?+\n""",
-    re.VERBOSE,
-)
+    (?:(?<![^ \n])\#[^\n]*+)?+\n"""
 
 
 def load(text: str) -> Any:  # noqa: ANN401 - the value of a document
@@ -83,7 +80,7 @@ def load(text: str) -> Any:  # noqa: ANN401 - the value of a document
 def _odd(text: str) -> bool:
     if text.isascii():
         return bool(text.encode().translate(None, _COMMON))  # six times faster than the pattern
-    return _ODD.search(text) is not None
+    return re.search(_ODD, text) is not None
 
 
 def _lines(text: str, *, ended: bool) -> Any:  # noqa: ANN401, C901, PLR0911, PLR0912, PLR0915
@@ -105,7 +102,7 @@ def _lines(text: str, *, ended: bool) -> Any:  # noqa: ANN401, C901, PLR0911, PL
     stack: list[tuple[Any, int]] = []
     for indent, dash, key, word, value, other in rows:
         if other:
-            match = _QUOTED_KEY.match(other)
+            match = re.match(_QUOTED_KEY, other)
             if match is None:
                 return GIVE_UP
             dash, double, single, word, value = match.groups("")  # noqa: PLW2901

@@ -16,7 +16,7 @@ from webhook.manifest.decoding import decode
 from webhook.manifest.lines import place
 from webhook.manifest.values import Chunk, Document, Duplicate, Span, Templated, Tree
 
-_LEAD = re.compile("\\A(\\.\\.\\.[^\r\n]*(?:\r\n|\r|\n|\\Z))?\ufeff?(---[ \t]*(?:\r\n|\r|\n))?\ufeff?")
+_LEAD = "\\A(\\.\\.\\.[^\r\n]*(?:\r\n|\r|\n|\\Z))?\ufeff?(---[ \t]*(?:\r\n|\r|\n))?\ufeff?"
 
 
 def read(chunk: Chunk) -> tuple[Document, ...]:
@@ -75,7 +75,7 @@ def _text(chunk: Chunk) -> tuple[str, int]:
     text = decode(chunk.data)
     if text[:1] not in {".", "-", "\ufeff"}:
         return text, chunk.line
-    lead = _LEAD.match(text)
+    lead = re.match(_LEAD, text)
     ended, begun = lead.groups() if lead else (None, None)
     if not lead or ("\ufeff" not in lead[0] and not ended):
         return text, chunk.line

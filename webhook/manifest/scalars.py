@@ -26,17 +26,17 @@ _SPECIAL = {
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
 }
 _LIKELY = re.compile(r"[-+.0-9A-Fa-fxXoO_]+")  # every character that a number may have
-_INTEGER = re.compile(
+_INTEGER = (
     r"(?P<sign>[-+]?)(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<bin>[01]+)"
     r"|0[oO]?(?P<oct>[0-7]+)|(?P<dec>0|[1-9][0-9]*))"
 )
-_SIGNED_BINARY = re.compile(r"0b([-+][01]+)")  # ParseInt(plain[2:], 2) takes a sign after the prefix
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_DOTTED = re.compile(r"\.[0-9]+(_[0-9]+)*([eE][-+]?[0-9]+(_[0-9]+)*)?")  # Go's ParseFloat takes `_` between digits
+_SIGNED_BINARY = r"0b([-+][01]+)"  # ParseInt(plain[2:], 2) takes a sign after the prefix
+_FLOAT = r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"
+_DOTTED = r"\.[0-9]+(_[0-9]+)*([eE][-+]?[0-9]+(_[0-9]+)*)?"  # Go's ParseFloat takes `_` between digits
 _BASES = {"hex": 16, "bin": 2, "oct": 8, "dec": 10}
 _LEAST, _MOST = -(2**63), 2**64 - 1
 _DIGITS = 80  # 64 bits are at most 64 digits; longer ones cannot be integers and Python refuses to convert thousands
-_TIMESTAMP = re.compile(
+_TIMESTAMP = (
     r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
     r"([Tt ][0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(\.[0-9]+)?(Z|[-+][0-9]{2}:[0-9]{2})?)?"
 )
@@ -55,19 +55,19 @@ def plain(text: str) -> object:
 
 def number(text: str) -> object:
     """The value of a plain scalar that begins as a number does; text where it is none."""
-    if text.isdigit() and text.isascii() and text[0] != "0" and len(text) < 19:  # noqa: PLR2004 - fits 64 bits
+    if text.isdigit() and text.isascii() and (text[0] != "0" or text == "0") and len(text) < 19:  # noqa: PLR2004 - fits 64 bits
         return int(text)
     if text in _SPECIAL:
         return _SPECIAL[text]
     if not _LIKELY.fullmatch(text):
         return text  # a quantity (`16Gi`), a version, a flag
     if text[0] == ".":
-        return _finite(text) if _DOTTED.fullmatch(text) else text
+        return _finite(text) if re.fullmatch(_DOTTED, text) else text
     bare = text.replace("_", "")
     whole = _integer(bare)
     if whole is not None:
         return whole
-    value = _finite(bare) if _FLOAT.fullmatch(bare) else None
+    value = _finite(bare) if re.fullmatch(_FLOAT, bare) else None
     return value if isinstance(value, float) else text
 
 
@@ -118,9 +118,9 @@ def key(value: object) -> str:
 def _integer(bare: str) -> int | None:
     if len(bare) > _DIGITS:
         return None
-    match = _INTEGER.fullmatch(bare)
+    match = re.fullmatch(_INTEGER, bare)
     if match is None:
-        signed = _SIGNED_BINARY.fullmatch(bare)
+        signed = re.fullmatch(_SIGNED_BINARY, bare)
         return _bounded(int(signed[1], 2)) if signed else None
     base = match.lastgroup or "dec"
     value = int(match[base], _BASES[base])
@@ -153,7 +153,7 @@ def _binary(text: str) -> str:
 
 
 def _timestamp(text: str) -> str | None:
-    return text if _TIMESTAMP.fullmatch(text) else None
+    return text if re.fullmatch(_TIMESTAMP, text) else None
 
 
 def _float_key(value: float) -> str:
