@@ -18,7 +18,7 @@ from webhook.model import Place, Pod, PodGroup, Ref
 from webhook.policy import Failure
 from webhook.report import FORMATS, Style
 from webhook.result import Located, Note, NotRead, Result, Skipped, Spot, Summary
-from webhook.rule import Finding, Related, Rule, Severity
+from webhook.rule import Edit, Finding, Related, Rule, Severity
 
 OURS = Draft202012Validator(json.loads((files("webhook.report") / "report.schema.json").read_text("utf-8")))
 SARIF = Draft4Validator(json.loads(next(Path(__file__).parent.glob("schemas/sarif-*.json")).read_text("utf-8")))
@@ -46,6 +46,7 @@ spots = st.builds(Spot, texts, spans(), st.lists(texts, max_size=3).map(tuple))
 refs = st.builds(Ref, texts, texts, texts, texts)
 places = st.builds(Place, refs, st.lists(texts | numbers, max_size=4).map(tuple))
 notes = st.builds(Note, spots, texts)
+edits = st.builds(Edit, st.sampled_from(["add", "replace", "remove"]), places, texts | numbers | st.none())
 findings = st.builds(
     Finding,
     places,
@@ -55,6 +56,7 @@ findings = st.builds(
     st.sampled_from(["high", "low"]),
     st.lists(st.builds(Related, places, texts), max_size=2).map(tuple),
     names,
+    st.lists(edits, max_size=2).map(tuple),
 )
 entries = st.builds(Located, findings, st.sampled_from(Severity), spots, texts, st.lists(notes, max_size=2).map(tuple))
 results = st.builds(

@@ -4,8 +4,6 @@ Errors say file, line and column, name a near miss where there is one, and list 
 `config.schema.json` says the same in JSON Schema, for editors; a test keeps the two equal.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache, partial
@@ -55,9 +53,9 @@ class Config(NamedTuple):
     fail_on: Severity = Severity.ERROR
     whole: bool = False
     stack: Stack = Stack()
-    server: Server | None = None
-    enforcement: Enforcement | None = None
-    env: VgpuEnv | None = None
+    server: "Server | None" = None
+    enforcement: "Enforcement | None" = None
+    env: "VgpuEnv | None" = None
     folder: str = ""
     here: str = ""
     now: int = 0

@@ -4,8 +4,6 @@ Sources: scheduler-plugins v0.18.9 to v0.34.7, Volcano, Koordinator, Kueue, Yuni
 sources; the line numbers stand in the docstrings of the rules that rest on them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache

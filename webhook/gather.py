@@ -1,7 +1,5 @@
 """Objects of all inputs to gangs: who names which group, and what else bears that name."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, pairwise

@@ -1,7 +1,5 @@
 """A lint run: files to documents to subjects to findings, each with its place in a file."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial

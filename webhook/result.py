@@ -1,7 +1,5 @@
 """What a lint run came to: findings with their places in files, what was skipped, what could not be read."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from webhook.manifest import Span

@@ -1,15 +1,12 @@
 """A rule is a frozen value made from one small pure function; a finding is what it says."""
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Callable, Iterable, Sequence
 from types import UnionType
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar, cast, get_args
+from typing import Literal, NamedTuple, TypeAlias, TypeVar, cast, get_args
 
-if TYPE_CHECKING:
-    from webhook.model import Place, Pod, Subject
-    from webhook.stack import Stack
+from webhook.model import Place, Pod, Subject
+from webhook.stack import Stack
 
 
 class Severity(enum.IntEnum):
@@ -83,8 +80,8 @@ class Finding(NamedTuple):
 
 
 S = TypeVar("S")
-Check: TypeAlias = Callable[["Subject", "Stack"], Iterable[Finding]]
-Where: TypeAlias = Callable[["Subject", "Stack"], object]
+Check: TypeAlias = Callable[[Subject, Stack], Iterable[Finding]]
+Where: TypeAlias = Callable[[Subject, Stack], object]
 
 
 class Rule(NamedTuple):
@@ -95,11 +92,16 @@ class Rule(NamedTuple):
     subjects: tuple[type, ...]
     severity: Severity
     evidence: Evidence
-    doc: str
+    docstring: str
     check: Check
     over: tuple[str, ...] = ()
     lint_only: bool = False
     where: Where | None = None
+
+    @property
+    def doc(self) -> str:
+        """The docstring without its indentation."""
+        return _unindent(self.docstring)
 
     @property
     def summary(self) -> str:
@@ -128,7 +130,7 @@ def rule(
 
     def make(check: Callable[[S, Stack], Iterable[Finding]]) -> Rule:
         name = check.__name__.strip("_").replace("_", "-")
-        doc = _unindent(check.__doc__ or "")
+        doc = check.__doc__ or ""
         return Rule(
             name, subjects, severity, evidence, doc, cast("Check", check), over, lint_only, cast("Where | None", where)
         )

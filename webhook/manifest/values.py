@@ -1,7 +1,5 @@
 """What the package hands out."""
 
-from __future__ import annotations
-
 from typing import NamedTuple, TypeAlias
 
 from webhook.errors import GangcheckError

@@ -1,7 +1,5 @@
 """How a run's result is shown: one pure renderer per format. A new format is a module and a line in the table."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
