@@ -246,6 +246,9 @@ def test_training_operator_jobs(kind: str, specs: str) -> None:
 ELASTIC = [
     ("{minReplicas: 1, maxReplicas: 4}", "2", 1, 4, "minReplicas"),
     ("{maxReplicas: 4}", "2", 2, 4, "maxReplicas"),
+    ("{maxReplicas: 1}", "3", 1, 3, "maxReplicas"),
+    ("{minReplicas: 4}", "2", 2, 4, "minReplicas"),
+    ("{minReplicas: 1}", "3", 1, 3, "minReplicas"),
     ("{minReplicas: 3, maxReplicas: 4}", "2", 2, 4, "minReplicas"),
     ("{minReplicas: '${N}', maxReplicas: 4}", "2", 0, None, "minReplicas"),
     ("{maxReplicas: 4}", "x", 0, None, "maxReplicas"),
@@ -259,9 +262,35 @@ def test_elastic_workers_are_a_range(policy: str, replicas: str, least: int, mos
     assert (worker.count.least, worker.count.most, field(worker)) == (least, most, f"spec.elasticPolicy.{path}")
 
 
+def test_an_elastic_job_without_bounds_has_its_replicas() -> None:
+    (worker,) = read(
+        "kubeflow.org/v1",
+        "PyTorchJob",
+        "{elasticPolicy: {}, pytorchReplicaSpecs: {Worker: {replicas: 3, template: T}}}",
+    )
+    assert (counts((worker,)), field(worker)) == ([("Worker", 3, 3)], "spec.pytorchReplicaSpecs.Worker.replicas")
+
+
 def test_a_job_that_another_cluster_runs_is_unknown() -> None:
     spec = "{runPolicy: {managedBy: kueue.x-k8s.io/multikueue}, tfReplicaSpecs: {Worker: {replicas: 3, template: T}}}"
     assert counts(read("kubeflow.org/v1", "TFJob", spec)) == [("Worker", 0, None)]
+
+
+@pytest.mark.parametrize(
+    ("version", "manager", "most"),
+    [
+        ("v1", "training-operator", 2),
+        ("v1", "mpi-operator", None),
+        ("v2beta1", "mpi-operator", 2),
+        ("v2beta1", "training-operator", None),
+    ],
+)
+def test_an_mpi_job_that_names_its_own_operator_is_run_here(version: str, manager: str, most: int | None) -> None:
+    policy = f"runPolicy: {{managedBy: kubeflow.org/{manager}}}"
+    (worker,) = read(
+        f"kubeflow.org/{version}", "MPIJob", f"{{{policy}, mpiReplicaSpecs: {{Worker: {{replicas: 2, template: T}}}}}}"
+    )
+    assert worker.count.most == most
 
 
 def test_mpi_job() -> None:

@@ -97,6 +97,8 @@ def elastic(wanted: int, **bounds: int) -> Any:  # noqa: ANN401 - an object
         (2, {"minReplicas": 1, "maxReplicas": 1}, 0),
         (4, {"maxReplicas": 4}, 0),
         (4, {"minReplicas": 4}, 0),
+        (5, {"minReplicas": 4}, 1),
+        (3, {"minReplicas": 1}, 1),
         (3, {}, 1),
     ],
 )

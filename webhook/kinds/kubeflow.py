@@ -8,6 +8,9 @@ from webhook.kinds.template import Body, Template, exactly, mapping, template_at
 from webhook.model import Count, Path, Stage, dig
 
 _MANAGER = "kubeflow.org/training-operator"
+_MPI_MANAGER = "kubeflow.org/mpi-operator"
+"""Each operator leaves a job alone whose managedBy is another name than its own: Training Operator since 1.9
+(pkg/controller.v1/common/job.go:459-464), MPI operator since 0.6 (v0.8.0 pkg/apis/kubeflow/v2beta1/types.go:98)."""
 
 
 def replica_specs(field: str) -> Callable[[Body], tuple[Template, ...]]:
@@ -21,7 +24,7 @@ def replica_specs(field: str) -> Callable[[Body], tuple[Template, ...]]:
 
 def _roles(body: Body, field: str) -> Iterator[Template]:
     elastic = dig(body, "spec", "elasticPolicy")
-    foreign = text(body, "spec", "runPolicy", "managedBy") not in {"", _MANAGER}
+    foreign = text(body, "spec", "runPolicy", "managedBy") not in {"", _own_manager(body, field)}
     for role, spec in mapping(body, "spec", field).items():
         if not isinstance(spec, Mapping) or "template" not in spec:
             continue
@@ -31,24 +34,33 @@ def _roles(body: Body, field: str) -> Iterator[Template]:
         if foreign:
             count = Count(0, None, ("spec", "runPolicy", "managedBy"))
         elif isinstance(elastic, Mapping) and role.lower() == "worker":
-            count = _range(elastic, replicas)
+            count = _range(elastic, replicas) or count
         yield template_at((*at, "template"), count, role)
+
+
+def _own_manager(body: Body, field: str) -> str:
+    """MPIJob v2beta1 is MPI operator's, MPIJob v1 and the other kinds are Training Operator's."""
+    mpi = field == "mpiReplicaSpecs" and text(body, "apiVersion").endswith("/v2beta1")
+    return _MPI_MANAGER if mpi else _MANAGER
 
 
 def _is_mpi_worker(field: str, role: str) -> bool:
     return field == "mpiReplicaSpecs" and role.lower() == "worker"
 
 
-def _range(elastic: Body, replicas: int | None) -> Count:
-    """An elastic job's workers: an autoscaler moves them between the two bounds."""
-    field = "minReplicas" if elastic.get("minReplicas") is not None else "maxReplicas"
-    path: Path = ("spec", "elasticPolicy", field)
-    if replicas is None:
+def _range(elastic: Body, replicas: int | None) -> Count | None:
+    """An elastic job's workers: an autoscaler moves them between the two bounds. None without bounds, which then are
+    both the replicas. One bound stands for the other too (training-operator release-1.9
+    pkg/apis/kubeflow.org/v1/pytorch_defaults.go:38-55, paddlepaddle_defaults.go:34-51, the same since 1.5)."""
+    bounds = {name: elastic[name] for name in ("minReplicas", "maxReplicas") if elastic.get(name) is not None}
+    if not bounds:
+        return None
+    path: Path = ("spec", "elasticPolicy", next(iter(bounds)))
+    numbers = [replicas, *(whole(bound, 0) for bound in bounds.values())]
+    known = [number for number in numbers if number is not None]
+    if len(known) < len(numbers):
         return Count(0, None, path)
-    least, most = whole(elastic.get("minReplicas"), replicas), whole(elastic.get("maxReplicas"), replicas)
-    if least is None or most is None:
-        return Count(0, None, path)
-    return Count(min(least, replicas), max(most, replicas), path)
+    return Count(min(known), max(known), path)
 
 
 _MPI = replica_specs("mpiReplicaSpecs")

@@ -31,9 +31,10 @@ def min_available_unusable(workload: Workload, stack: Stack) -> Iterator[Finding
 
     Above the number of Pods: Coscheduling turns them all away, `cannot find enough sibling pods, current pods number:
     4, minMember of group: 8`, for ever, since no more are made. Less than all is right where a job can run with fewer.
-    An elastic PyTorchJob has as many workers as elasticPolicy.maxReplicas allows; its HorizontalPodAutoscaler is made
-    only where elasticPolicy.metrics are given (pytorch/hpa.go:36). PyTorchJob, PaddleJob and JAXJob can be scaled by
-    another autoscaler too, so one whose workers have no replicas gets a warning.
+    An elastic PyTorchJob has as many workers as elasticPolicy.maxReplicas allows, or minReplicas where only that is
+    given (pytorch_defaults.go:38-55); its HorizontalPodAutoscaler is made only where elasticPolicy.metrics are given
+    (pytorch/hpa.go:36). PyTorchJob, PaddleJob and JAXJob can be scaled by another autoscaler too, so one whose workers
+    have no replicas gets a warning.
 
     Negative: the PodGroup is refused by the CRD of scheduler-plugins v0.29 and later, and the operator makes no Pods
     before it has one (job.go:316-334, logged as `Sync PodGroup`; mpi_job_controller.go:668-672). 0: minMember is left
@@ -113,9 +114,6 @@ def _most(workload: Workload) -> int | None:
     whole = all(any(container.image for container in pod.containers) for pod in workload.pods)
     if not workload.pods or not whole or sum(roles) != len(workload.pods):
         return None
-    bounds = dict(_fields(workload)).get("elasticPolicy", {})
-    if bounds.get("minReplicas") is not None and bounds.get("maxReplicas") is None:
-        return None  # maxReplicas is then minReplicas (pytorch_defaults.go setElasticPolicy), whatever replicas says
     return at_most(workload.pods)
 
 
