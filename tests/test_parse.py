@@ -279,6 +279,65 @@ def test_what_the_api_server_takes_or_may_yet_become_right(spec: str) -> None:
     assert not wrong(pod_text(spec))
 
 
+JOBS = [
+    ("v1", "JAXJob"),
+    ("v1", "MPIJob"),
+    ("v2beta1", "MPIJob"),
+    ("v1", "PaddleJob"),
+    ("v1", "PyTorchJob"),
+    ("v1", "TFJob"),
+    ("v1", "XGBoostJob"),
+]
+POLICIES = [
+    ("3", ""),
+    ("{suspend: 'true'}", "suspend"),
+    ("{managedBy: [a]}", "managedBy"),
+    ("{schedulingPolicy: [8]}", "schedulingPolicy"),
+    ("{schedulingPolicy: {minAvailable: '8'}}", "schedulingPolicy.minAvailable"),
+    ("{schedulingPolicy: {minAvailable: 1.5}}", "schedulingPolicy.minAvailable"),
+    ("{schedulingPolicy: {scheduleTimeoutSeconds: 60s}}", "schedulingPolicy.scheduleTimeoutSeconds"),
+    ("{schedulingPolicy: {queue: {}}}", "schedulingPolicy.queue"),
+    ("{schedulingPolicy: {priorityClass: [low]}}", "schedulingPolicy.priorityClass"),
+    ("{schedulingPolicy: {minResources: 8}}", "schedulingPolicy.minResources"),
+    ("{schedulingPolicy: {minResources: {cpu: 0.5}}}", "schedulingPolicy.minResources.cpu"),
+    ("{schedulingPolicy: {minResources: {cpu: 16GB}}}", "schedulingPolicy.minResources.cpu"),
+]
+
+
+def job_text(version: str, kind: str, policy: str) -> str:
+    return f"{{apiVersion: kubeflow.org/{version}, kind: {kind}, metadata: {{name: a}}, spec: {{runPolicy: {policy}}}}}"
+
+
+@pytest.mark.parametrize(("version", "kind"), JOBS)
+@pytest.mark.parametrize(("policy", "path"), POLICIES)
+def test_what_the_api_server_refuses_in_a_training_job_s_run_policy(
+    version: str, kind: str, policy: str, path: str
+) -> None:
+    ((where, _),) = wrong(job_text(version, kind, policy))
+    assert where == f"spec.runPolicy.{path}".rstrip(".")
+
+
+@pytest.mark.parametrize("policy", ["managedBy: 1", "schedulingPolicy: {queue: 7}", "schedulingPolicy: {queue: on}"])
+def test_a_run_policy_s_texts_want_quotes(policy: str) -> None:
+    found = parsed(job_text("v1", "PyTorchJob", f"{{{policy}}}")).subjects
+    assert [type(subject) for subject in found if isinstance(subject, WrongScalar | Malformed)] == [WrongScalar]
+
+
+@pytest.mark.parametrize(("version", "kind"), JOBS)
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "null",
+        "{suspend: null, managedBy: null, schedulingPolicy: null, cleanPodPolicy: None, acme: [1]}",
+        "{schedulingPolicy: {minAvailable: null, minResources: null, queue: null, priorityClass: null, acme: [1]}}",
+        "{schedulingPolicy: {minAvailable: 8, scheduleTimeoutSeconds: 0, minResources: {cpu: 4, memory: 16Gi, gpu: '1'}}}",
+        "{suspend: true, managedBy: kueue.x-k8s.io/multikueue, schedulingPolicy: {minAvailable: '{{ n }}'}}",
+    ],
+)
+def test_what_the_api_server_takes_in_a_training_job_s_run_policy(version: str, kind: str, policy: str) -> None:
+    assert not wrong(job_text(version, kind, policy))
+
+
 FIXES = [
     ("replicas: '3'", "write replicas: 3 without quotes"),
     ("replicas: x", "make replicas a whole number, 0 or more"),

@@ -112,8 +112,27 @@ _RAY_JOB = {"rayClusterSpec": _RAY_CLUSTER, "submitterPodTemplate": TEMPLATE, "s
 _RUNTIME = _object({"template": struct({"spec": _JOB_SET_SPEC})})
 
 
+# The same in the CRDs of Training Operator 1.9 (kubeflow.org_pytorchjobs.yaml and the five others) and of MPI operator
+# 0.8 (kubeflow.org_mpijobs.yaml); older ones lack fields, but give none of these another type.
+_RUN_POLICY = struct(
+    {
+        "suspend": SWITCH,
+        "managedBy": TEXT,
+        "schedulingPolicy": struct(
+            {
+                "minAvailable": WHOLE,
+                "minResources": STORED_AMOUNTS,
+                "scheduleTimeoutSeconds": WHOLE,
+                "queue": TEXT,
+                "priorityClass": TEXT,
+            }
+        ),
+    }
+)
+
+
 def _kubeflow(field: str) -> Shape:
-    return _object({field: map_of(struct({"replicas": WHOLE, "template": TEMPLATE}))})
+    return _object({"runPolicy": _RUN_POLICY, field: map_of(struct({"replicas": WHOLE, "template": TEMPLATE}))})
 
 
 _SPARK_POD = {"labels": TEXTS, "annotations": TEXTS, "nodeSelector": TEXTS, "schedulerName": TEXT, "instances": WHOLE}

@@ -15,7 +15,7 @@ def malformed(malformed: Malformed, stack: Stack) -> Iterator[Finding]:
     unmarshal …`, `spec.minMember … must be of type integer`, `quantities must match the regular expression …`,
     `spec.containers: Required value` (all seen with 1.35.4). Judged are Pods, PodGroups and the kinds whose Pod
     templates are known, and of them the fields that the other rules read: containers, their names, env and resources,
-    labels and annotations, and the fields that say how many Pods there are.
+    labels and annotations, the fields that say how many Pods there are, and a training job's runPolicy (read).
 
     Null stands for an absent field, as in Kubernetes, so `replicas: null` is no mistake. Text with a placeholder
     (`{{ .Values.n }}`, `${N}`) may become right and is left alone. A workload without a template, or a template
