@@ -73,7 +73,7 @@ def span_at(document_line: int, document_column: int, text: str, start: int, end
 def _text(chunk: Chunk) -> tuple[str, int]:
     """The chunk's text without byte order marks and without the `...` of the document before it."""
     text = decode(chunk.data)
-    if text[:1] not in {".", "-", "\ufeff"}:
+    if text[:1] not in {".", "-", "\ufeff"} or (text[0] == "-" and "\ufeff" not in text):
         return text, chunk.line
     lead = re.match(_LEAD, text)
     ended, begun = lead.groups() if lead else (None, None)
