@@ -83,6 +83,8 @@ def test_an_owned_member_of_a_missing_podgroup_is_told_by_an_event() -> None:
     assert (notice.kind, notice.reason) == ("Job", "PodGroupNotFound")
     operators = Stack(operators={"mpi-operator": ""})
     assert answer(asked, look_up=knows(known(0, None)), stack=operators).notices == ()
+    elsewhere = Stack(operators={"mpi-operator": "volcano"})
+    assert answer(asked, look_up=knows(known(0, None)), stack=elsewhere).notices == (notice,)
 
 
 @pytest.mark.parametrize("change", ["name", "scheduler", "finished"])

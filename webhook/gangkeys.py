@@ -5,7 +5,7 @@ sources; the line numbers stand in the docstrings of the rules that rest on them
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -27,6 +27,9 @@ X_K8S_SINCE = (0, 25)
 
 RAY_GANG_LABEL = "ray.io/gang-scheduling-enabled"
 """KubeRay's opt-in; its presence is enough, the value is not read."""
+
+RAY_SCHEDULER = "scheduler-plugins-scheduler"
+"""What KubeRay v1.5 and later write on every Ray Pod (scheduler_plugins.go:30,96-109)."""
 
 
 class System(NamedTuple):
@@ -185,7 +188,8 @@ def home(gang: Gang) -> PodGroup | None:
 
 def waiting(gang: Gang, stack: Stack) -> tuple[Pod, ...]:
     """The members that a gang rule may speak of: not finished, and no other system's scheduler owns them."""
-    return tuple(pod for pod in gang.members if not pod.finished and not stack.is_foreign(pod))
+    here = (pod for pod in gang.members if not pod.finished and not stack.is_foreign(pod))
+    return tuple(pod for pod in here if not is_led_away(pod, stack))
 
 
 def operator_of(ref: Ref) -> Operator | None:
@@ -202,6 +206,65 @@ def operator_of(ref: Ref) -> Operator | None:
     return None
 
 
+def makes_groups(operator: str | None, stack: Stack) -> bool | None:
+    """Whether an operator makes Coscheduling's PodGroups here, and labels Pods for them. None where nobody said.
+
+    False where its flag is declared off (what `operators` lists is on, the others are not) or names another system. Any
+    name but volcano makes Training Operator (cmd/training-operator.v1/main.go:192-199) and MPI operator
+    (pkg/controller/mpi_job_controller.go:319-323) make them; foreign schedulers do not read them.
+    """
+    if operator is None:
+        return False
+    flag = stack.operators.get(operator)
+    if flag is None:
+        return False if "operators" in stack.declared else None
+    return flag.lower() != _VOLCANO and not names_other_system(flag, stack)
+
+
+_VOLCANO = "volcano"
+"""What every operator takes for Volcano itself, whatever the configuration calls foreign."""
+
+
+def names_other_system(scheduler: str, stack: Stack) -> bool:
+    """Training Operator compares its flag with `volcano` whatever the case."""
+    return scheduler.lower() in stack.foreign_schedulers and scheduler not in stack.coscheduling_schedulers
+
+
+def scheduler_given(pod: Pod, stack: Stack) -> str:
+    """The schedulerName of a template's Pods once the operator of its kind has made them; empty where it has none.
+
+    MPI operator writes that of its flag over the template's (podgroup.go:159-163,294-303), and KubeRay one of its own,
+    or that of Volcano, YuniKorn or KAI (batchscheduler/*); Training Operator keeps one that is set
+    (podgroup_control.go:65-74,131-140).
+    """
+    operator = operator_of(pod.ref)
+    flag = None if operator is None else stack.operators.get(operator)
+    match operator:
+        case "mpi-operator":
+            return flag or pod.scheduler
+        case "training-operator":
+            return pod.scheduler or flag or ""
+        case "kuberay" if flag is not None:
+            return RAY_SCHEDULER if makes_groups(operator, stack) else flag
+    return pod.scheduler
+
+
+def is_led_away(pod: Pod, stack: Stack) -> bool:
+    """Whether an operator whose flag names another gang system sends the Pod there, and so out of any gang of ours."""
+    operator = operator_of(pod.ref) if stack.operators else None
+    flag = "" if operator is None else stack.operators.get(operator, "")
+    return bool(flag) and makes_groups(operator, stack) is False and scheduler_given(pod, stack) == flag
+
+
+def unproven_scheduler(pods: Iterable[Pod], stack: Stack) -> str:
+    """A scheduler that one of these Pods is given, and of which nobody said that it runs Coscheduling; else empty."""
+    for pod in pods:
+        name = scheduler_given(pod, stack)
+        if name and not stack.is_coscheduled(pod._replace(scheduler=name)):
+            return name
+    return ""
+
+
 def brings_group(workload: Workload, stack: Stack) -> bool:
     """Whether an operator makes the PodGroup and writes the label for this workload: what the manifest lacks, it adds.
 
@@ -209,14 +272,13 @@ def brings_group(workload: Workload, stack: Stack) -> bool:
     podGroupPolicy.coscheduling, Spark for applications with a batchScheduler; the others by the operator's flag.
     """
     operator = operator_of(workload.ref)
+    made = makes_groups(operator, stack) is True
     match operator:
-        case None:
-            return False
         case "kuberay":
-            return RAY_GANG_LABEL in workload.labels
+            return RAY_GANG_LABEL in workload.labels and (made or operator not in stack.operators)
         case "spark-operator":
             return bool(dig(workload.body, "spec", "batchScheduler"))
         case "trainer":
             policy = dig(workload.body, "spec", "podGroupPolicy", "coscheduling")
-            return isinstance(policy, Mapping) or operator in stack.operators
-    return operator in stack.operators
+            return isinstance(policy, Mapping) or made
+    return made

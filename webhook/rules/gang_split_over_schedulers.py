@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from webhook.gangkeys import brings_group, operator_of
+from webhook.gangkeys import brings_group, is_led_away, makes_groups, operator_of
 from webhook.model import DEFAULT_SCHEDULER, Gang, Place, Pod, Workload
 from webhook.parse.placeholders import templated
 from webhook.roster import at_least
@@ -56,7 +56,7 @@ def _sides(gang: Gang, stack: Stack) -> Mapping[str, Sequence[Pod]]:
     sides: dict[str, list[Pod]] = {}
     sets = {workload.ref for workload in gang.workloads if _sets_scheduler(workload, stack)}
     for pod in gang.members:
-        if not (pod.finished or templated(pod.scheduler) or pod.ref in sets):
+        if not (pod.finished or templated(pod.scheduler) or pod.ref in sets or is_led_away(pod, stack)):
             sides.setdefault(stack.scheduler_of(pod), []).append(pod)
     if stack.coscheduling_schedulers.isdisjoint(sides):
         return {name: pods for name, pods in sides.items() if not stack.is_foreign(pods[0])}
@@ -66,7 +66,7 @@ def _sides(gang: Gang, stack: Stack) -> Mapping[str, Sequence[Pod]]:
 def _sets_scheduler(workload: Workload, stack: Stack) -> bool:
     """Whether an operator writes label and schedulerName over what the manifest says; Trainer leaves the latter."""
     operator = operator_of(workload.ref)
-    return operator != "trainer" and (operator in stack.operators or brings_group(workload, stack))
+    return operator != "trainer" and (makes_groups(operator, stack) is True or brings_group(workload, stack))
 
 
 def _with_hami_by_another_name(sides: dict[str, list[Pod]], stack: Stack) -> dict[str, list[Pod]]:

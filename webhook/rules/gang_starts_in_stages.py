@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from webhook.gangkeys import operator_of, waiting
+from webhook.gangkeys import is_led_away, makes_groups, operator_of, unproven_scheduler, waiting
 from webhook.model import Gang, Place, Pod, Stage, Workload, dig
 from webhook.roster import at_most, counted, plural, quorum
 from webhook.rule import Finding, Related, Severity, rule
@@ -25,7 +25,8 @@ def gang_starts_in_stages(subject: Gang | Workload, stack: Stack) -> Iterator[Fi
 
     Operators make such gangs of their own: Trainer puts every job of a runtime with podGroupPolicy.coscheduling into
     one (minMember is the sum of all), MPI operator with its gang flag the launcher and all workers unless
-    schedulingPolicy.minAvailable says less. The latter is said only where the stack declares the operator.
+    schedulingPolicy.minAvailable says less. The latter is said only where the stack declares the operator, as a warning
+    where nobody said that the scheduler of its flag runs Coscheduling.
     """
     if isinstance(subject, Workload):
         yield from _made_into_a_gang(subject, stack)
@@ -90,7 +91,7 @@ def _by_field(members: Sequence[Pod]) -> Mapping[Place, tuple[Pod, Stage]]:
 
 def _made_into_a_gang(workload: Workload, stack: Stack) -> Iterator[Finding]:
     """The gang that an operator makes of a workload whose templates carry no label."""
-    ours = [pod for pod in workload.pods if not stack.is_foreign(pod)]
+    ours = [pod for pod in workload.pods if not stack.is_foreign(pod) and not is_led_away(pod, stack)]
     operator = _gang_maker(workload, stack)
     if not any(pod.count.stage for pod in ours) or not operator or any(pod.group for pod in workload.pods):
         return
@@ -98,13 +99,14 @@ def _made_into_a_gang(workload: Workload, stack: Stack) -> Iterator[Finding]:
     first = _in_first_stage(workload.pods)
     if isinstance(wanted, int) and first is not None and first >= wanted:
         return
+    certain = not unproven_scheduler(workload.pods, stack)
     for place, (_, stage) in _by_field(ours).items():
         yield Finding(
             place,
             f"{workload.ref} {stage.why}, and {operator} makes all its Pods one gang: the first ones wait for the "
             "others for ever",
             fix=stage.cure,
-            severity=Severity.ERROR if stage.seen else Severity.WARNING,
+            severity=Severity.ERROR if stage.seen and certain else Severity.WARNING,
         )
 
 
@@ -114,4 +116,4 @@ def _gang_maker(workload: Workload, stack: Stack) -> str:
     if operator == "trainer":
         coscheduled = dig(workload.body, "spec", "podGroupPolicy", "coscheduling")
         return "Trainer" if isinstance(coscheduled, Mapping) else ""
-    return "MPI operator" if operator == "mpi-operator" and operator in stack.operators else ""
+    return "MPI operator" if operator == "mpi-operator" and makes_groups(operator, stack) else ""

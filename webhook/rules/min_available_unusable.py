@@ -3,7 +3,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from webhook.gangkeys import SYSTEM_NAMES, operator_of
+from webhook.gangkeys import (
+    SYSTEM_NAMES,
+    makes_groups,
+    names_other_system,
+    operator_of,
+    scheduler_given,
+    unproven_scheduler,
+)
 from webhook.model import Path, Place, Workload, dig
 from webhook.roster import at_least, at_most, plural, set_by
 from webhook.rule import Finding, Related, Severity, rule
@@ -72,33 +79,12 @@ def _maker(workload: Workload, stack: Stack) -> _Maker | None:
     operator = operator_of(workload.ref)
     if operator is None or operator not in _NAMES or workload.ref.api_version not in _APIS:
         return None
-    flag = stack.operators.get(operator)
-    schedulers = _schedulers(workload, operator, flag or "")
-    if any(_is_foreign(name, stack) for name in (flag or "", *schedulers)):
+    made = makes_groups(operator, stack)
+    if made is False or any(names_other_system(scheduler_given(pod, stack), stack) for pod in workload.pods):
         return None
-    if flag is not None:
-        return _Maker(_NAMES[operator], declared=True, doubtful=_doubtful(workload, schedulers, stack))
-    off = "operators" in stack.declared  # what is listed there is on, the others are not
-    return None if off or _names_another_system(workload) else _Maker(_NAMES[operator], declared=False)
-
-
-def _schedulers(workload: Workload, operator: Operator, flag: str) -> tuple[str, ...]:
-    """What each template's Pods will have for schedulerName, empty where nobody knows: MPI operator writes its flag's
-    over the template's (podgroup.go:294-303), Training Operator keeps one that is set (podgroup_control.go:131-140)."""
-    own = (pod.scheduler for pod in workload.pods)
-    return tuple((flag or name) if operator == "mpi-operator" else (name or flag) for name in own)
-
-
-def _is_foreign(scheduler: str, stack: Stack) -> bool:
-    """Training Operator compares its flag with `volcano` whatever the case (cmd/training-operator.v1/main.go:192)."""
-    return scheduler.lower() in stack.foreign_schedulers and scheduler not in stack.coscheduling_schedulers
-
-
-def _doubtful(workload: Workload, schedulers: tuple[str, ...], stack: Stack) -> str:
-    for pod, name in zip(workload.pods, schedulers, strict=True):
-        if name and not stack.is_coscheduled(pod._replace(scheduler=name)):
-            return name
-    return ""
+    if made:
+        return _Maker(_NAMES[operator], declared=True, doubtful=unproven_scheduler(workload.pods, stack))
+    return None if _names_another_system(workload) else _Maker(_NAMES[operator], declared=False)
 
 
 def _names_another_system(workload: Workload) -> bool:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from webhook.gangkeys import RAY_GANG_LABEL, operator_of
+from webhook.gangkeys import RAY_GANG_LABEL, makes_groups, operator_of, unproven_scheduler
 from webhook.model import Container, Path, Place, PodGroup, Workload, dig
 from webhook.rule import Edit, Finding, Related, Severity, rule
 from webhook.stack import Stack
@@ -74,7 +74,7 @@ def _computed(workload: Workload, stack: Stack, severity: Severity) -> Iterator[
         f"{operator} will sum {name} of {workload.ref} into its PodGroup's minResources; HAMi keeps it out of the "
         "nodes' allocatable, so the gang waits for ever",
         fix=_CURES[operator],
-        severity=severity,
+        severity=min(severity, Severity.WARNING) if unproven_scheduler(workload.pods, stack) else severity,
         related=tuple(Related(place, "summed too") for place in places[1:]),
     )
 
@@ -94,14 +94,14 @@ def _summed_by(workload: Workload, stack: Stack) -> tuple[str, str] | None:
     if operator == "trainer":
         coscheduled = dig(workload.body, "spec", "podGroupPolicy", "coscheduling")
         return ("Trainer", "requests") if isinstance(coscheduled, Mapping) else None
-    if operator is None or operator not in stack.operators:
+    if not makes_groups(operator, stack):
         return None
     if operator == "kuberay":
         return ("KubeRay", "both") if kind == "RayCluster" and RAY_GANG_LABEL in workload.labels else None
     if dig(workload.body, *_BY_USER) is not None:
         return None
     names = {"mpi-operator": ("MPI operator", "both"), "training-operator": ("Training Operator", "either")}
-    return names.get(operator)
+    return names.get(operator or "")
 
 
 def _counted(container: Container, kinds: str) -> Iterator[tuple[str, str]]:

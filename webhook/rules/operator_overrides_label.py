@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.gangkeys import RAY_GANG_LABEL, operator_of
+from webhook.gangkeys import RAY_GANG_LABEL, RAY_SCHEDULER, makes_groups, operator_of
 from webhook.model import GROUP_LABEL, Gang, Place, Pod, Workload
 from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Operator, Stack
@@ -12,7 +12,6 @@ _NAMES: dict[Operator, str] = {
     "training-operator": "Training Operator",
     "kuberay": "KubeRay",
 }
-_RAY_SCHEDULER = "scheduler-plugins-scheduler"
 
 
 @rule(Workload | Gang, Severity.WARNING, evidence="seen")
@@ -26,7 +25,8 @@ def operator_overrides_label(subject: Workload | Gang, stack: Stack) -> Iterator
     keeps one that is set.
 
     MPI operator stops with `Resource "e" of Kind "PodGroup" already exists and is not managed by MPIJob`, and makes no
-    Pods, where somebody else made a PodGroup of the job's name (seen). Said only of operators that the stack declares.
+    Pods, where somebody else made a PodGroup of the job's name (seen). Said only of operators that the stack declares;
+    of one whose flag names Volcano only that MPI operator overwrites schedulerName then too (podgroup.go:159-163).
     """
     if isinstance(subject, Gang):
         yield from _taken_name(subject, stack)
@@ -36,7 +36,7 @@ def operator_overrides_label(subject: Workload | Gang, stack: Stack) -> Iterator
         return
     if operator == "kuberay" and subject.ref.kind != "RayCluster":
         return
-    if operator != "kuberay" or RAY_GANG_LABEL in subject.labels:
+    if makes_groups(operator, stack) and (operator != "kuberay" or RAY_GANG_LABEL in subject.labels):
         yield from _labels(subject, _NAMES[operator])
     scheduler = _written_scheduler(subject, operator, stack)
     if scheduler:
@@ -45,12 +45,12 @@ def operator_overrides_label(subject: Workload | Gang, stack: Stack) -> Iterator
 
 def _written_scheduler(workload: Workload, operator: Operator, stack: Stack) -> str:
     """The schedulerName that an operator writes over the template's; empty where `ray-job-gang` says it, or none."""
-    if operator == "training-operator":
-        return ""
     if operator == "mpi-operator":
         return stack.operators[operator]
-    bypasses = stack.hami_scheduler != _RAY_SCHEDULER and any(stack.wants_device(pod) for pod in workload.pods)
-    return "" if bypasses else _RAY_SCHEDULER
+    if operator == "training-operator" or not makes_groups(operator, stack):
+        return ""
+    bypasses = stack.hami_scheduler != RAY_SCHEDULER and any(stack.wants_device(pod) for pod in workload.pods)
+    return "" if bypasses else RAY_SCHEDULER
 
 
 def _labels(workload: Workload, operator: str) -> Iterator[Finding]:
@@ -84,7 +84,7 @@ def _schedulers(workload: Workload, operator: str, scheduler: str) -> Iterator[F
 
 def _taken_name(gang: Gang, stack: Stack) -> Iterator[Finding]:
     """A PodGroup made by hand that MPI operator will find in its way."""
-    if gang.group is None or gang.group.made_by or "mpi-operator" not in stack.operators:
+    if gang.group is None or gang.group.made_by or not makes_groups("mpi-operator", stack):
         return
     for workload in gang.workloads:
         if operator_of(workload.ref) != "mpi-operator" or workload.ref.name != gang.name:

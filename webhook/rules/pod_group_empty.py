@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.gangkeys import operator_of, unread_keys
+from webhook.gangkeys import is_led_away, makes_groups, operator_of, unread_keys
 from webhook.model import GROUP_LABEL, Pod
 from webhook.rule import Finding, Severity, rule
 from webhook.stack import Stack
@@ -19,7 +19,7 @@ def pod_group_empty(pod: Pod, stack: Stack) -> Iterator[Finding]:
     """
     if pod.labels.get(GROUP_LABEL) != "" or stack.is_foreign(pod):
         return
-    if any(unread_keys(pod)) or operator_of(pod.ref) in stack.operators:
+    if any(unread_keys(pod)) or makes_groups(operator_of(pod.ref), stack) or is_led_away(pod, stack):
         return
     yield Finding(
         pod.label(GROUP_LABEL, "value"),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.gangkeys import brings_group, can_match, home, misplaced, operator_of, waiting
+from webhook.gangkeys import brings_group, can_match, home, makes_groups, misplaced, operator_of, waiting
 from webhook.model import GROUP_LABEL, Gang, Member, Place, Pod
 from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Stack
@@ -32,7 +32,9 @@ def _in_cluster(member: Member, stack: Stack) -> Iterator[Finding]:
     pod = member.pod
     if member.group or not member.quiet or pod.finished or stack.is_foreign(pod) or not can_match(pod.group):
         return
-    if pod.owner and stack.operators:  # the operator that made the Pod may be about to make the PodGroup
+    if pod.owner and any(
+        makes_groups(operator, stack) for operator in stack.operators
+    ):  # the operator that made the Pod may be about to make the PodGroup
         return
     yield Finding(
         pod.label(GROUP_LABEL, "value"),
@@ -99,5 +101,5 @@ def _namespace_may_be_unwritten(gang: Gang, stack: Stack) -> bool:
 
 def _comes_from_operator(gang: Gang, members: tuple[Pod, ...], stack: Stack) -> bool:
     return any(brings_group(workload, stack) for workload in gang.workloads) or any(
-        operator_of(pod.ref) in stack.operators for pod in members
+        makes_groups(operator_of(pod.ref), stack) for pod in members
     )

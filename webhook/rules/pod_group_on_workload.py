@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from webhook.gangkeys import brings_group, unread_keys
+from webhook.gangkeys import brings_group, is_led_away, unread_keys
 from webhook.kinds import levels
 from webhook.model import GROUP_LABEL, Place, Pod, Workload, dig
 from webhook.parse.verdicts import dotted
@@ -31,7 +31,7 @@ def pod_group_on_workload(workload: Workload, stack: Stack) -> Iterator[Finding]
     if workload.ref.group not in _CERTAIN | _LIKELY or brings_group(workload, stack):
         return
     marks = list(_marks(workload))
-    bare = [pod for pod in workload.pods if not stack.is_foreign(pod)]
+    bare = [pod for pod in workload.pods if not stack.is_foreign(pod) and not is_led_away(pod, stack)]
     if not marks or not bare or any(_names_group(pod) for pod in workload.pods):
         return
     place, name = marks[0]

@@ -2,13 +2,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.gangkeys import RAY_GANG_LABEL
+from webhook.gangkeys import RAY_GANG_LABEL, RAY_SCHEDULER, makes_groups
 from webhook.model import Place, Pod, Workload
 from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Stack
-
-_FORCED = "scheduler-plugins-scheduler"
-"""What KubeRay v1.5 and later write on every Ray Pod (scheduler_plugins.go:30,96-109)."""
 
 
 @rule(Workload, Severity.WARNING, evidence="seen")
@@ -21,19 +18,20 @@ def ray_job_gang(workload: Workload, stack: Stack) -> Iterator[Finding]:
 
     The same flag makes KubeRay v1.5 and later write schedulerName: scheduler-plugins-scheduler on every Ray Pod, also
     without the label and over the template's own. HAMi's webhook leaves such Pods alone (webhook.go:64-68), so they
-    get no vGPU, unless HAMi's own scheduler bears that name. This half is said only where the stack declares KubeRay.
+    get no vGPU, unless HAMi's own scheduler bears that name. This half is said only where the stack declares KubeRay,
+    and nothing is said where the stack declares it off or with another value, such as volcano.
     """
     if workload.ref.group != "ray.io":
         return
     if workload.ref.kind == "RayJob":
         yield from _no_pods(workload, stack)
-    elif "kuberay" in stack.operators and stack.hami_scheduler != _FORCED:
+    elif makes_groups("kuberay", stack) and stack.hami_scheduler != RAY_SCHEDULER:
         yield from _taken_from_hami(workload, stack)
 
 
 def _no_pods(workload: Workload, stack: Stack) -> Iterator[Finding]:
-    declared = "kuberay" in stack.operators
-    if RAY_GANG_LABEL not in workload.labels or not (declared or _is_ours(workload, stack)):
+    declared = makes_groups("kuberay", stack)
+    if declared is False or RAY_GANG_LABEL not in workload.labels or not (declared or _is_ours(workload, stack)):
         return
     condition = "" if declared else " if KubeRay runs with --batch-scheduler=scheduler-plugins"
     yield Finding(
@@ -60,9 +58,9 @@ def _taken_from_hami(workload: Workload, stack: Stack) -> Iterator[Finding]:
     places = [_scheduler(pod, stack) for pod in asking]
     yield Finding(
         places[0],
-        f"KubeRay writes schedulerName: {_FORCED} on every Pod of {workload.ref}; HAMi's webhook then leaves them "
-        "alone, and they get no vGPU",
-        fix=f"name HAMi's scheduler {_FORCED}, or run KubeRay without --batch-scheduler",
+        f"KubeRay writes schedulerName: {RAY_SCHEDULER} on every Pod of {workload.ref}; HAMi's webhook then leaves "
+        "them alone, and they get no vGPU",
+        fix=f"name HAMi's scheduler {RAY_SCHEDULER}, or run KubeRay without --batch-scheduler",
         related=tuple(Related(place, "this one too") for place in places[1:]),
     )
 
