@@ -330,7 +330,7 @@ def test_a_run_policy_s_texts_want_quotes(policy: str) -> None:
         "null",
         "{suspend: null, managedBy: null, schedulingPolicy: null, cleanPodPolicy: None, acme: [1]}",
         "{schedulingPolicy: {minAvailable: null, minResources: null, queue: null, priorityClass: null, acme: [1]}}",
-        "{schedulingPolicy: {minAvailable: 8, scheduleTimeoutSeconds: 0, minResources: {cpu: 4, memory: 16Gi, gpu: '1'}}}",
+        "{schedulingPolicy: {minAvailable: 8, scheduleTimeoutSeconds: 0, minResources: {cpu: 4, memory: 16Gi}}}",
         "{suspend: true, managedBy: kueue.x-k8s.io/multikueue, schedulingPolicy: {minAvailable: '{{ n }}'}}",
     ],
 )
