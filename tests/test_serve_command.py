@@ -301,6 +301,52 @@ def test_registration(gangcheck: Call, capsys: pytest.CaptureFixture[str]) -> No
     }
 
 
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("http://192.0.2.10:8443", "does not begin with https://"),
+        ("192.0.2.10:8443", "does not begin with https://"),
+        ("https:///mutate", "names no host"),
+        ("https://me:secret@192.0.2.10", "has a user in it"),
+        ("https://192.0.2.10?warn=1", "has a query in it"),
+        ("https://192.0.2.10/#mutate", "has a fragment in it"),
+    ],
+)
+def test_registration_takes_a_url_that_the_api_server_takes(
+    gangcheck: Call, capsys: pytest.CaptureFixture[str], url: str, why: str
+) -> None:
+    assert gangcheck("registration", "--url", url) == 2
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", f"Error: --url: wanted is https://HOST[:PORT][/PATH], and {url!r} {why}\n")
+
+
+@pytest.mark.parametrize("url", ["HTTPS://a", "https://[2001:db8::1]:8443/hooks/", "https://a/?", "https://a/#"])
+def test_what_the_api_server_takes_is_registered(gangcheck: Call, url: str) -> None:
+    assert gangcheck("registration", "--url", url) == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["--kubeconfig", "gone"], 1),
+        (["--kubeconfig", "gone", "--listen", "127.0.0.1:8443"], 1),
+        (["--kubeconfig", "gone", "--listen", "0.0.0.0:8443"], 0),
+        (["--kubeconfig", "gone", "--listen", "127.0.0.1:9443"], 0),
+        (["--index"], 0),
+    ],
+)
+def test_a_server_that_no_api_server_can_call_says_so(
+    gangcheck: Call, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, args: list[str], told: int
+) -> None:
+    """It goes on: what ends it here is the kubeconfig."""
+    monkeypatch.setenv("KUBECONFIG", "/dev/null")
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    assert gangcheck("serve", *args) == 2
+    lines = [json.loads(line) for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
+    assert [(line["event"], line["level"]) for line in lines] == [("loopback only", "warning")] * told
+    assert all("--listen 0.0.0.0:8443" in line["message"] for line in lines)
+
+
 def test_registration_takes_certificates_and_no_key(gangcheck: Call, capsys: pytest.CaptureFixture[str]) -> None:
     url = ("--url", "https://127.0.0.1:8443")
     assert gangcheck("registration", *url) == 0

@@ -171,7 +171,12 @@ def serve(
 
         return 0 if write(config_text(config), "-") else 4
     from webhook.assembly import run
+    from webhook.service import remark
+    from webhook.serving.logging_ import log
 
+    said = config.server and remark(config.server)
+    if said:
+        log({"event": "loopback only", "level": "warning", "message": said})
     return run(config, rules)
 
 
@@ -316,6 +321,7 @@ def registration(
     from webhook.review import Enforcement
     from webhook.rules import all_rules
 
+    _check_url(url)
     flags = {"inject.stripMinResources": inject__stripMinResources}
     config = configuration(config_file, all_rules(), flags, stack=stack)
     enforcement = config.enforcement or Enforcement()
@@ -331,6 +337,14 @@ def registration(
     else:
         both = configurations(config.stack, options)
     return 0 if write(yaml.safe_dump_all(both, sort_keys=False, width=120), "-") else 4
+
+
+def _check_url(url: str) -> None:
+    from webhook.rules.webhook_field_missing import url_fault
+
+    wrong = url_fault(url) if url else ""
+    if wrong:
+        raise BadConfig(f"--url: wanted is https://HOST[:PORT][/PATH], and {url!r} {wrong}")
 
 
 def _authority(file: str | None) -> bytes:

@@ -91,6 +91,16 @@ def contradiction(server: Server) -> tuple[str, str] | None:
     return None
 
 
+def remark(server: Server) -> str:
+    """What is odd and may be meant: nobody chose an address, and a cluster was named whose API server is to call us."""
+    if not server.kubeconfig or server.listen != Server().listen:
+        return ""
+    return (
+        f"server.listen is {server.listen}, which an API server on another machine cannot call; "
+        f"--listen 0.0.0.0:{port_of(server.listen)} takes calls from anywhere"
+    )
+
+
 def enforcement(value: object, path: Path) -> Enforcement:
     return Enforcement(**fields(value, path, ADMISSION))
 

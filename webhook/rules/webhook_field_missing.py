@@ -35,10 +35,11 @@ def webhook_field_missing(configuration: HookConfiguration, stack: Stack) -> Ite
     under a deployment tool that goes on after an error, nobody hears of it.
 
     Checked: both of these, the name (a domain of three parts or more, in lower case), `clientConfig` (a url or a
-    service with namespace and name, not both), `failurePolicy`, `matchPolicy`, `reinvocationPolicy`, `timeoutSeconds`
-    (1 to 30), and in each rule its operations, apiGroups, apiVersions and resources. Values of a wrong type are
-    `malformed`'s; templated ones may yet be right, and so may all of a webhook whose name or Service is templated. A
-    patch, which names no rules, is not judged.
+    service with namespace and name, not both), its url (https, a host, and no user, query or fragment: Kubernetes
+    v1.35 apiserver pkg/util/webhook/validation.go:39-62, ValidateWebhookURL), `failurePolicy`, `matchPolicy`,
+    `reinvocationPolicy`, `timeoutSeconds` (1 to 30), and in each rule its operations, apiGroups, apiVersions and
+    resources. Values of a wrong type are `malformed`'s; templated ones may yet be right, and so may all of a webhook
+    whose name or Service is templated. A patch, which names no rules, is not judged.
     """
     for hook in configuration.hooks:
         if _is_template(hook):
@@ -110,9 +111,26 @@ def _client(client: object) -> Iterator[_Fault]:
         both = "both url and service in clientConfig" if url is not None else "neither url nor service in clientConfig"
         yield path, f"has {both}", "give clientConfig a service with namespace and name, or a url"
         return
+    wrong = url_fault(url) if isinstance(url, str) and not templated(url) else ""
+    if wrong:
+        yield (*path, "url"), f"has the url {url!r} in clientConfig, which {wrong}", "write url: https://HOST/PATH"
     for key in ("namespace", "name"):
         if isinstance(service, dict) and not service.get(key):
             yield (*path, "service"), f"has no {key} in clientConfig.service", f"add the Service's {key}"
+
+
+def url_fault(url: str) -> str:
+    """Why the API server refuses a webhook's URL, as what is said of the URL; empty where it takes it."""
+    scheme, _, rest = url.partition("://")
+    if scheme.lower() != "https":
+        return "does not begin with https://"
+    rest, _, fragment = rest.partition("#")
+    rest, _, query = rest.partition("?")
+    host = rest.partition("/")[0]
+    if not host:
+        return "names no host"
+    parts = (("@" in host, "a user"), (bool(query), "a query"), (bool(fragment), "a fragment"))
+    return next((f"has {part} in it" for there, part in parts if there), "")
 
 
 def _rule(hook: Hook, path: Path) -> Iterator[_Fault]:
