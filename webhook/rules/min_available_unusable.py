@@ -50,7 +50,8 @@ def min_available_unusable(workload: Workload, stack: Stack) -> Iterator[Finding
     An error where the stack declares the operator with a scheduler that runs Coscheduling (`stack: {operators:
     {training-operator: hami-scheduler}}`), a warning where nobody said: with the flag off nobody reads the field.
     Nothing is said where the flag is declared off, where it or a Pod names another system's scheduler, of jobs
-    that another controller runs (managedBy), or, while nobody said, of jobs with a queue of Volcano's or Kueue's.
+    that another controller runs (managedBy), or, while nobody said, of jobs with a queue of Volcano's or Kueue's or
+    with a pod-group label or another system's key in a template: their gang may be made by hand, or elsewhere.
     """
     wanted = dig(workload.body, *_FIELD)
     maker = _maker(workload, stack) if type(wanted) is int else None
