@@ -486,8 +486,50 @@ def test_help_imports_no_rule() -> None:
 
 def test_nothing_on_stdin_is_nothing_to_lint() -> None:
     process = start("lint", "-", stdin=subprocess.PIPE)
-    _, err = process.communicate(b"", timeout=60)
-    assert (process.returncode, err.strip()) == (3, b"Error: nothing came in on stdin")
+    out, err = process.communicate(b"", timeout=60)
+    assert (process.returncode, out, err.strip()) == (3, b"", b"Error: nothing came in on stdin")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('Error: chart "x" not found\n', 1),
+        ("Error: INSTALLATION FAILED: cannot re-use a name\n", 1),
+        ('Error: release "hami-scheduler" not found\n', 1),
+        ("no such file\nor folder\n", 1),
+        (GOOD + "---\nand then it broke\n", GOOD.count("\n") + 1),
+        ("text\n---\nmore\n", 1),
+    ],
+)
+def test_text_is_no_manifest(gangcheck: Call, capsys: pytest.CaptureFixture[str], text: str, line: int) -> None:
+    write("named.txt", text)
+    assert gangcheck("lint", "named.txt") == 0
+    out, err = capsys.readouterr()
+    assert err == f"note: named.txt:{line}: text, no manifest\n"
+    assert ("nothing to judge" in out) is (GOOD not in text)
+
+
+def test_a_failed_chart_on_stdin_is_no_clean_run() -> None:
+    process = start("lint", "-", stdin=subprocess.PIPE)
+    out, err = process.communicate(b'Error: chart "x" not found\n', timeout=60)
+    told = (b"nothing to judge in 1 file (1 document)\n", b"note: <stdin>:1: text, no manifest\n")
+    assert (process.returncode, out, err) == (0, *told)
+
+
+@pytest.mark.parametrize("text", ["- a\n", "a: 1\nb: 2\n", "{}\n", "# a remark\n", "kind: Service\napiVersion: v1\n"])
+def test_other_yaml_that_is_named_is_not_remarked_on(
+    gangcheck: Call, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    write("named.yaml", text)
+    assert gangcheck("lint", "named.yaml") == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_folder_may_hold_any_text(gangcheck: Call, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("notes").mkdir()
+    write("notes/a.yaml", "only words\n")
+    assert gangcheck("lint", "notes") == 0
+    assert capsys.readouterr() == ("nothing to judge in 1 file (1 document)\n", "")
 
 
 @pytest.mark.parametrize("args", ["--help", "lint --help", "--version"])

@@ -266,6 +266,18 @@ def test_closing_line(summary: Summary, line: str) -> None:
     assert closing(Result(summary=summary), with_info=False) == line
 
 
+@pytest.mark.parametrize(
+    ("summary", "line"),
+    [
+        (Summary(files=1, documents=1), "nothing to judge in 1 file (1 document)"),
+        (Summary(files=1, documents=1, warning=1), "1 warning in 1 file (1 document)"),
+        (Summary(), "no files were linted"),
+    ],
+)
+def test_closing_line_where_no_manifest_was(summary: Summary, line: str) -> None:
+    assert closing(Result(summary=summary, judged=False), with_info=False) == line
+
+
 def test_closing_line_with_infos() -> None:
     result = Result(skipped=(Skipped("a", 0, "x"),) * 2, summary=Summary(files=1, documents=2, error=1, info=2))
     assert closing(result, with_info=True) == "1 error, 2 info findings in 1 file (2 documents); 2 files skipped"

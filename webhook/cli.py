@@ -268,10 +268,14 @@ def lint(
     )
     least = _least_shown(targets, config, verbose=verbose)
     result = run(paths, config, rules=rules, stdin_name=stdin_filename, progress=progress(), least=least)
-    written = _report(result, targets, rules, color=wants_color(color), verbose=verbose)
     code = exit_code(result, config)
     if code == CLEAN and paths == ("-",) and not result.summary.documents:
         code = NOTHING
+    if code == NOTHING:  # said below, and once is enough
+        targets = [target for target in targets if target != ("text", "-")]
+    written = _report(result, targets, rules, color=wants_color(color), verbose=verbose)
+    for stray in result.strays:
+        say(f"note: {stray.file}:{stray.line}: {stray.reason}")
     if code == NOTHING:
         what = "nothing came in on stdin" if paths == ("-",) else f"no YAML or JSON file in {', '.join(paths)}"
         if config.exclude and paths != ("-",):

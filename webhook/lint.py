@@ -80,6 +80,8 @@ class _Run:
         self.skipped: list[Skipped] = []
         self.unreadable: list[NotRead] = []
         self.waiting: list[tuple[str, Chunk]] = []
+        self.named = False
+        self.strays: dict[str, int] = {}
         self.read = 0
         self.seen = 0
 
@@ -134,6 +136,7 @@ def _read_paths(paths: Sequence[str], config: Config, stdin_name: str, progress:
     for done, source in enumerate(files):
         if progress:
             progress(done, len(files))
+        state.named = source.path is None or source.path in paths
         _read_file(source.name, sources.blocks(source), state)
     if progress:
         progress(len(files), len(files))
@@ -165,8 +168,29 @@ def _read_file(name: str, blocks: Blocks, state: _Run) -> None:
                 _read_chunk(name, chunk, state)
             elif RIGHTS in chunk.data or any(word in chunk.data for word in AROUND):
                 state.waiting.append((name, chunk))
+            elif state.named and b"kind" not in chunk.data:
+                _read_stray(name, chunk, state)
     except Unreadable as error:
         state.unreadable.append(NotRead(name, error.line or 0, error.column or 0, str(error)))
+
+
+def _read_stray(name: str, chunk: Chunk, state: _Run) -> None:
+    """Look at what cannot concern us and names no kind: somebody named it, or piped it here, so that it be linted."""
+    try:
+        strays = [document.line for document in read(chunk) if _is_text(document.data)]
+    except Templated:
+        return
+    except Unreadable:
+        strays = [chunk.line]
+    if strays:
+        state.strays.setdefault(name, strays[0])
+
+
+def _is_text(data: object) -> bool:
+    """Whether it is no object, list or values: a plain text, or what `helm` and `kustomize` say when they fail."""
+    if isinstance(data, dict):
+        return len(data) == 1 and isinstance(data.get("Error"), str)
+    return not isinstance(data, list)
 
 
 def _read_chunk(name: str, chunk: Chunk, state: _Run) -> None:
@@ -199,6 +223,8 @@ def _parse(name: str, document: Document, state: _Run) -> None:
     )
     if parsed.skipped:
         state.skipped.append(Skipped(name, document.line, parsed.skipped))
+    if not parsed.subjects and state.named and _is_text(document.data):
+        state.strays.setdefault(name, document.line)
     if not parsed.subjects and "gangcheck" not in document.text:
         return
     if "gangcheck" in document.text:
@@ -308,6 +334,8 @@ def _result(
         tuple(sorted(state.unreadable, key=lambda item: (item.file, item.line, item.column))),
         failures,
         summary,
+        tuple(Skipped(name, line, "text, no manifest") for name, line in state.strays.items()),
+        bool(state.subjects),
     )
 
 

@@ -61,10 +61,16 @@ class Summary(NamedTuple):
 
 
 class Result(NamedTuple):
-    """Everything that a report shows, sorted by file and place: two runs give the same bytes."""
+    """Everything that a report shows, sorted by file and place: two runs give the same bytes.
+
+    `strays` has, of each file that was named and of stdin, the first document that is text and surely no manifest.
+    `judged`: whether there was a Pod, a workload, a gang or a part of an installation at all.
+    """
 
     findings: tuple[Located, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     unreadable: tuple[NotRead, ...] = ()
     failures: tuple[Failure, ...] = ()
     summary: Summary = Summary()
+    strays: tuple[Skipped, ...] = ()
+    judged: bool = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.model import Path
-from webhook.result import NotRead, Result, Skipped, Summary
+from webhook.result import NotRead, Result, Skipped
 from webhook.roster import plural
 
 
@@ -24,11 +24,12 @@ def _step(step: str | int) -> str:
 
 def closing(result: Result, *, with_info: bool) -> str:
     """The summary line. `with_info` tells whether the report shows info findings or only counts them."""
-    parts = (_found(result.summary, with_info=with_info), _left_out(result, with_info=with_info))
+    parts = (_found(result, with_info=with_info), _left_out(result, with_info=with_info))
     return "; ".join(filter(None, parts))
 
 
-def _found(summary: Summary, *, with_info: bool) -> str:
+def _found(result: Result, *, with_info: bool) -> str:
+    summary = result.summary
     numbers = [(summary.error, "error"), (summary.warning, "warning")]
     if with_info:
         numbers.append((summary.info, "info finding"))
@@ -37,9 +38,14 @@ def _found(summary: Summary, *, with_info: bool) -> str:
         return "no files were linted"
     if not found and not summary.documents:
         return f"no documents to lint in {plural(summary.files, 'file')}"
-    if not found:
-        found = "no errors or warnings" if summary.info else "no mistakes found"
-    return f"{found} in {plural(summary.files, 'file')} ({plural(summary.documents, 'document')})"
+    return f"{found or _nothing(result)} in {plural(summary.files, 'file')} ({plural(summary.documents, 'document')})"
+
+
+def _nothing(result: Result) -> str:
+    """What is said where no error and no warning is."""
+    if result.summary.info:
+        return "no errors or warnings"
+    return "no mistakes found" if result.judged else "nothing to judge"
 
 
 def _left_out(result: Result, *, with_info: bool) -> str:
