@@ -100,6 +100,27 @@ def test_who_is_stuck_holds_up_nobody_for_long() -> None:
     assert all(result is True for _, result in at.done)
 
 
+def test_a_lane_that_was_stuck_ends_when_another_goes_on() -> None:
+    """Else one large object under load, when the line is never empty, leaves all lanes open for good."""
+    free, now = {"slow": threading.Event(), "next": threading.Event()}, [100.0]
+    with desk(lambda item: item not in free or free[item].wait(5), lambda: now[0]) as at:
+        for item in ("slow", "next", "last"):
+            at.lanes.add(item)
+        at.left(2)
+        now[0] += 2 * STUCK
+        at.lanes.look()
+        at.left(1)
+        free["slow"].set()
+        at.turn()
+        at.turn()  # its lane's end
+        assert (at.done, at.lanes._open, at.lanes.is_waiting()) == ([("slow", True)], 1, True)
+        free["next"].set()
+        at.turn()
+        at.turn()
+        at.turn()
+    assert at.done == [("slow", True), ("next", True), ("last", True)]
+
+
 def test_what_comes_while_a_lane_ends_is_not_left_waiting() -> None:
     with desk(str.upper) as at:
         at.lanes.add("a")
@@ -117,14 +138,16 @@ def test_work_that_raises_ends_no_lane() -> None:
     def work(item: str) -> object:
         if item == "bad":
             raise ValueError(item)
+        if item == "worse":
+            raise SystemExit
         return item
 
     with desk(work) as at:
-        for item in ("bad", "good"):
+        for item in ("bad", "worse", "good"):
             at.lanes.add(item)
-        for _ in range(3):
+        for _ in range(4):
             at.turn()
-    assert at.done == [("bad", False), ("good", "good")]
+    assert at.done == [("bad", False), ("worse", False), ("good", "good")]
 
 
 def test_what_waits_is_done_at_the_flush_whatever_one_of_them_raises(capfd: pytest.CaptureFixture[str]) -> None:
@@ -137,3 +160,33 @@ def test_what_waits_is_done_at_the_flush_whatever_one_of_them_raises(capfd: pyte
     flush()
     assert (waiting(), done) == (0, [1, 2])
     assert '"event":"record lost"' in capfd.readouterr().err
+
+
+def test_a_flush_waits_for_what_another_thread_has_taken() -> None:
+    """Metrics are shown behind a flush: all that was answered before must be counted."""
+    flush()
+    begun, free = threading.Event(), threading.Event()
+    done: list[str] = []
+
+    def first() -> None:
+        begun.set()
+        assert free.wait(5)
+        done.append("first")
+
+    def shown() -> None:
+        flush()
+        done.append("shown")
+
+    later(first)
+    main = threading.Thread(target=flush)
+    main.start()
+    assert begun.wait(5)
+    later(lambda: done.append("second"))
+    flush(wait=False)
+    assert done == []
+    scrape = threading.Thread(target=shown)
+    scrape.start()
+    free.set()
+    main.join(5)
+    scrape.join(5)
+    assert done == ["first", "second", "shown"]

@@ -3,7 +3,7 @@
 Python runs one thread at a time. Eight that all have requests hand the interpreter on at every read and write, and the
 handing on costs nearly as much as the answers: with one thread and 8 clients there were a third more of them
 (`python tests/bench/serving.py`). So requests wait in a line that one thread works off, which is a lane; where the line
-stands still, because somebody is slow to read or an object is very large, another lane is opened.
+stands still, because an object is very large, another lane is opened, and the one that was stuck ends when it is free.
 """
 
 from __future__ import annotations
@@ -62,15 +62,18 @@ class Lanes(Generic[T]):
         try:
             while True:
                 item = self._line.popleft()
-                self._moved = self._clock()
+                began = self._moved = self._clock()
                 self._main(self._done, item, self._result(item))
+                if self._open > 1 and self._clock() - began >= STUCK:
+                    break  # it has been replaced. Under load the line is never empty, and all lanes would stay
         except IndexError:
-            self._main(self._end)
+            pass
+        self._main(self._end)
 
     def _result(self, item: T) -> object:
         try:
             return self._work(item)
-        except Exception:  # noqa: BLE001 - the lane goes on; what is to be said of it, the work has said
+        except BaseException:  # noqa: BLE001 - SystemExit too: a lane that ends unnoticed is one less for good
             return False
 
     def _end(self) -> None:

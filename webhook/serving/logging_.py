@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from threading import Lock
 from typing import TypeVar
 
 from gunicorn.glogging import Logger
@@ -24,6 +25,7 @@ MOST = 64
 
 _work: deque[Callable[[], object]] = deque()
 _lines: deque[bytes] = deque()
+_flushing = Lock()
 
 
 def log(entry: Mapping[str, object]) -> None:
@@ -48,8 +50,18 @@ def waiting() -> int:
     return len(_work)
 
 
-def flush() -> None:
-    """Do the work that is kept, and write the lines that are, in one go. Threads may call it side by side."""
+def flush(*, wait: bool = True) -> None:
+    """Do the work that is kept, and write the lines that are, in one go. Where another thread is at it, wait until it
+    has done all that was kept when this one came; or leave it to the other, not to wait."""
+    if not _flushing.acquire(blocking=wait):
+        return
+    try:
+        _flush()
+    finally:
+        _flushing.release()
+
+
+def _flush() -> None:
     for work in _taken(_work):
         try:
             work()
@@ -63,10 +75,7 @@ def flush() -> None:
 def _taken(queue: deque[T]) -> Iterator[T]:
     """What stands in a queue at this moment."""
     for _ in range(len(queue)):
-        try:
-            yield queue.popleft()
-        except IndexError:  # another thread was quicker
-            return
+        yield queue.popleft()
 
 
 def _line(entry: Mapping[str, object]) -> bytes:
@@ -99,7 +108,5 @@ class ServerLog(Logger):
 class _Lines(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
-        if isinstance(error, TimeoutError):
-            return  # a client that stalled while it was answered; the connection is closed, and that is all
         entry = {"event": "message", "level": record.levelname.lower(), "message": record.getMessage()}
         log({**entry, "error": where(error)} if error else entry)
