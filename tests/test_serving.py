@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,6 +27,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from certs.authority import Pair, issue_authority, issue_leaf
 from webhook.service import Server
 from webhook.serving import _gunicorn
+from webhook.serving.worker import _is_over
 
 ROOT = Path(__file__).parents[1]
 REVIEWS = ROOT / "tests" / "reviews"
@@ -196,7 +197,12 @@ def test_a_body_in_chunks_is_refused_and_its_connection_closed(server: Running) 
 
 
 def test_a_head_that_is_none(server: Running) -> None:
-    for head, status in ((b"x" * 70_000, b"4"), (b"POST /" + b"x" * 600 + b" HTTP/1.1\r\n\r\n", b"414")):
+    endless = b"POST /validate HTTP/1.1\r\n" + b"".join(b"X-%d: %s\r\n" % (i, b"y" * 3900) for i in range(18))
+    for head, status in (
+        (b"x" * 70_000, b"431"),
+        (endless, b"431"),  # no field of it is too long
+        (b"POST /" + b"x" * 600 + b" HTTP/1.1\r\n\r\n", b"414"),
+    ):
         with server.client.wrap_socket(server.dial(), server_hostname="127.0.0.1") as secure:
             secure.sendall(head)
             assert secure.recv(4096).startswith(b"HTTP/1.1 " + status)
@@ -225,6 +231,47 @@ def test_requests_one_behind_the_other_are_both_answered(server: Running) -> Non
             answers += secure.recv(65536)
 
 
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+def head_of(length: int | str, *fields: str) -> bytes:
+    lines = (
+        "POST /validate HTTP/1.1",
+        "Host: x",
+        "Content-Type: application/json",
+        f"Content-Length: {length}",
+        *fields,
+    )
+    return "".join(f"{line}\r\n" for line in (*lines, "")).encode()
+
+
+def test_who_waits_for_the_word_to_go_on_gets_it_once(server: Running) -> None:
+    """curl asks for it before a body of more than a megabyte; the connection is kept."""
+    body = small()
+    with server.client.wrap_socket(server.dial(), server_hostname="127.0.0.1") as secure:
+        for _ in range(2):
+            secure.sendall(head_of(len(body), "Expect: 100-continue"))
+            assert secure.recv(65536) == CONTINUE
+            secure.sendall(body)
+            answer = b""
+            while b'"allowed":true' not in answer:
+                answer += secure.recv(65536)
+            assert answer.startswith(b"HTTP/1.1 200")
+            assert b"Connection: keep-alive" in answer
+
+
+@pytest.mark.parametrize(
+    ("length", "fields", "status"),
+    [(8 << 20, ["Expect: 100-continue"], b"413"), (9, ["Expect: more"], b"417"), ("9" * 30, [], b"413")],
+)
+def test_a_body_that_is_refused_unseen(server: Running, length: int | str, fields: list[str], status: bytes) -> None:
+    with server.client.wrap_socket(server.dial(), server_hostname="127.0.0.1") as secure:
+        secure.sendall(head_of(length, *fields))
+        if not fields:
+            secure.sendall(b"x" * (33 << 20))  # of a body without a word to go on, 32 MiB are read before the answer
+        assert secure.recv(4096).startswith(b"HTTP/1.1 " + status)
+
+
 def test_tls_is_1_2_or_later_and_speaks_no_http2(server: Running) -> None:
     client = ssl.create_default_context()
     client.check_hostname, client.verify_mode = False, ssl.CERT_NONE
@@ -239,14 +286,14 @@ def test_tls_is_1_2_or_later_and_speaks_no_http2(server: Running) -> None:
 
 
 def test_who_stalls_blocks_nobody_and_is_cut(server: Running) -> None:
-    """Three times as many as there are threads: in a handshake, in silence, and in a body."""
+    """Twice as many of each as there are threads: in a handshake, in silence, and in bodies."""
     body = small()
-    head = f"POST /validate HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    heads = (head_of(len(body)), head_of(len(body), "Expect: 100-continue"), head_of(f"{len(body):020}"))
     stalled = [server.dial() for _ in range(16)]
     for plain in stalled[:8]:
         plain.sendall(b"\x16\x03\x01")
-    halves = [server.client.wrap_socket(server.dial(), server_hostname="127.0.0.1") for _ in range(8)]
-    for secure in halves:
+    halves = [server.client.wrap_socket(server.dial(), server_hostname="127.0.0.1") for _ in range(24)]
+    for secure, head in zip(halves, heads * 8, strict=True):
         secure.sendall(head + body[:100])
     idle = server.open()
     idle.connect()
@@ -259,16 +306,68 @@ def test_who_stalls_blocks_nobody_and_is_cut(server: Running) -> None:
         assert _is_closed(sock)
         sock.close()
     assert server.metric("connections_cut_total", phase="handshake") == 16
-    assert server.metric("connections_cut_total", phase="request") == 8
+    assert server.metric("connections_cut_total", phase="request") == 24
     assert send(idle, "/validate", body)[0] == 200  # an idle connection is no stalled one
     idle.close()
 
 
 def _is_closed(sock: socket.socket) -> bool:
     try:
-        return sock.recv(1) == b""
+        return sock.recv(1024) in {b"", CONTINUE} and sock.recv(1) == b""
     except (ConnectionError, ssl.SSLError):
         return True
+
+
+def deaf(server: Running) -> ssl.SSLSocket:
+    """A client that has room for little of an answer."""
+    plain = socket.socket()
+    plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    plain.settimeout(20)
+    plain.connect(("127.0.0.1", server.port))
+    return server.client.wrap_socket(plain, server_hostname="127.0.0.1")
+
+
+def test_who_does_not_read_blocks_nobody_and_is_cut(tmp_path: Path) -> None:
+    """One that asks without end and reads nothing, before one thread."""
+    body = review("R136")
+    asked = (head_of(len(body)) + body) * 20
+
+    with running(tmp_path, "--threads", "1") as server:
+
+        def ask() -> None:
+            with suppress(OSError), deaf(server) as secure:
+                while True:
+                    secure.sendall(asked)
+
+        client = threading.Thread(target=ask)
+        client.start()
+        ends = time.monotonic() + 60
+        while not server.metric("connections_cut_total", phase="answer"):
+            began = time.monotonic()
+            assert server.post("/validate", small())[0] == 200
+            assert began < ends
+            assert time.monotonic() - began < 3  # it would hold the thread for 5 s
+        client.join(30)
+        until(lambda: server.metric("in_flight") == 0)
+
+
+def test_answers_that_are_read_late_are_all_there(server: Running) -> None:
+    """They fill the buffers of both sides: the rest waits in the server until the client reads."""
+    body, count = review("R136"), 4000
+    with deaf(server) as secure:
+        sender = threading.Thread(target=secure.sendall, args=((head_of(len(body)) + body) * count,))
+        before = server.metric("reviews_total")
+        sender.start()
+        seen = -1.0
+        while seen < (seen := server.metric("reviews_total") - before) or not seen:
+            time.sleep(0.3)  # nothing more is answered: nobody reads
+        reader = secure.makefile("rb")
+        for _ in range(count):
+            assert reader.readline() == b"HTTP/1.1 200 OK\r\n"
+            length = int(http.client.parse_headers(reader)["Content-Length"])
+            assert json.loads(reader.read(length))["response"]["allowed"] is False
+        sender.join(10)
+    assert server.metric("reviews_total") - before == count
 
 
 def test_probes(server: Running) -> None:
@@ -386,6 +485,40 @@ def test_a_second_sigterm_ends_the_wait(tmp_path: Path) -> None:
         assert server.process.wait(10) == 0
 
 
+@pytest.mark.parametrize("hurry", [signal.SIGINT, signal.SIGQUIT])
+def test_what_was_answered_is_logged_however_it_ends(tmp_path: Path, hurry: signal.Signals) -> None:
+    """Reviews that take long stand in line, and are answered while the process ends."""
+    answers: list[int] = []
+    body = large(6 << 20)
+    with running(tmp_path, "--threads", "1") as server:
+
+        def ask() -> None:
+            with suppress(OSError, http.client.HTTPException):
+                answers.append(server.post("/validate", body)[0])
+
+        clients = [threading.Thread(target=ask) for _ in range(8)]
+        for client in clients:
+            client.start()
+        until(lambda: server.metric("in_flight") >= 4 or len(answers) > 4)
+        server.process.send_signal(hurry)
+        assert server.process.wait(10) == 0
+        for client in clients:
+            client.join(10)
+        assert set(answers) == {200}
+        assert len([line for line in server.lines() if line["event"] == "review"]) >= len(answers)
+
+
+def test_sighup_loses_no_review(tmp_path: Path) -> None:
+    """A new worker takes over; the old one goes when it has answered what it had."""
+    with running(tmp_path) as server, Load(server) as load:
+        [old] = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text("ascii").split()
+        server.process.send_signal(signal.SIGHUP)
+        until(lambda: len([line for line in server.lines() if line["event"] == "serving"]) == 2)
+        until(lambda: not Path(f"/proc/{old}").exists())
+        load.__exit__()
+        assert load.faults == []
+
+
 def test_a_worker_that_dies_is_made_anew(tmp_path: Path) -> None:
     with running(tmp_path) as server:
         pid = server.process.pid
@@ -482,6 +615,19 @@ def test_an_expired_certificate_is_not_taken(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "webhook", "serve", "--no-index", "--listen", "127.0.0.1:0", *files]
     ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert (ended.returncode, "it expired at" in ended.stderr) == (2, True)
+
+
+class Endless(socket.socket):
+    """A client that goes on sending, as fast as one can read."""
+
+    def recv(self, bufsize: int, flags: int = 0) -> bytes:  # noqa: ARG002 - socket's own signature
+        return b"x" * bufsize
+
+
+def test_who_goes_on_sending_to_a_closing_connection_does_not_hold_up_the_main_loop() -> None:
+    with Endless() as sock:
+        assert not _is_over((sock, 2.0), 1.0)
+        assert _is_over((sock, 2.0), 3.0)
 
 
 def test_settings_of_gunicorn() -> None:

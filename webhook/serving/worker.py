@@ -1,7 +1,8 @@
 """gunicorn's threaded worker, with four things that a server before an API server needs.
 
-A thread answers only when a whole request lies ready: handshakes and bodies that stall cost no thread (with gunicorn's
-own worker, as many stalled clients as there are threads block everybody). Requests stand in one line (see lanes.py),
+A thread answers only when a whole request lies ready, and leaves what the client does not read of the answer to the
+main loop: handshakes, bodies and readers that stall cost no thread (with gunicorn's own worker, as many stalled clients
+as there are threads block everybody). Requests stand in one line (see lanes.py),
 and what is counted and logged of them is done for many at once, behind their answers. A draining worker answers
 all that comes and closes each connection behind its answer. A stopping worker takes what the kernel has accepted and
 then closes its ears, so that nobody is left hanging.
@@ -11,10 +12,12 @@ The classes here are gunicorn's way to be extended; they build on the inside of 
 
 from __future__ import annotations
 
+import atexit
 import errno
 import selectors
 import socket
 import ssl
+import sys
 import threading
 import time
 from concurrent.futures import Executor
@@ -33,6 +36,9 @@ if TYPE_CHECKING:
 
 LINGER = 2.0
 """Seconds to let a client read the end before the kernel may reset the connection (RFC 9112 section 9.6)."""
+
+MOST_READS = 64
+"""Reads of 64 KiB in one sweep from a client that goes on sending: it may never stop, and the main loop goes on."""
 
 MOST_HELD = 64 * 1024 * 1024
 """Bytes of requests that are not whole yet, over all connections. Above it the largest is cut."""
@@ -54,6 +60,7 @@ class Worker(ThreadWorker):
         self.draining = False
         self.jobs = 0
         self._lingering: list[tuple[socket.socket, float]] = []
+        self._unsent: dict[Connection, tuple[object, float]] = {}
         self._swept = self._flushed = 0.0
         self._request = threading.local()
 
@@ -84,13 +91,19 @@ class Worker(ThreadWorker):
         self.draining = True
         self.max_keepalived = -1
 
+    def handle_quit(self, _signal: int, _frame: object) -> None:
+        """The end without grace, at the next turn of the main loop. gunicorn's own ends wherever the main loop is, and
+        what was just being counted and logged is lost."""
+        self.alive = False
+        self.method_queue.defer(sys.exit, 0)
+
     def notify(self) -> None:
         """Called in every turn of the main loop."""
         super().notify()
         now = time.monotonic()
-        if waiting() >= MOST or now - self._flushed >= PAUSE:
+        if waiting() >= MOST or now - self._flushed >= PAUSE or not self.alive:
             self._flushed = now
-            flush()
+            flush(wait=False)
         if now - self._swept >= SWEEP:
             self._swept = now
             self._sweep(now)
@@ -104,6 +117,7 @@ class Worker(ThreadWorker):
         super().wait_for_and_dispatch_events(min(timeout, PAUSE) if waiting() else timeout)
 
     def run(self) -> None:
+        atexit.register(flush)  # behind the last answer: Python waits for the pool's threads first
         try:
             super().run()
         finally:
@@ -139,6 +153,25 @@ class Worker(ThreadWorker):
 
     def _finish(self, conn: Connection, result: object) -> None:
         self.jobs -= 1
+        if conn.is_unsent():
+            self._unsent[conn] = result, time.monotonic()
+            self.poller.register(conn.sock, selectors.EVENT_WRITE, partial(self._send_rest, conn))
+        else:
+            self._finish_sent(conn, result)
+
+    def _send_rest(self, conn: Connection, _sock: socket.socket) -> None:
+        """Called when the client has room for more of its answer."""
+        try:
+            conn.send_rest()
+        except OSError:
+            self._drop(conn)
+            return
+        if not conn.is_unsent():
+            self.poller.unregister(conn.sock)
+            result, _ = self._unsent.pop(conn)
+            self._finish_sent(conn, result)
+
+    def _finish_sent(self, conn: Connection, result: object) -> None:
         if not self.alive and result is _DEFER:
             self._await_more(conn)
         else:
@@ -171,6 +204,7 @@ class Worker(ThreadWorker):
         return super().handle(conn)
 
     def handle_request(self, req: Any, conn: Connection) -> object:  # noqa: ANN401 - gunicorn has no types
+        req._expected_100_continue = False  # noqa: SLF001 - it has been told to (see Connection)
         if conn.unread:
             req.force_close()  # where the next request would begin is unknown
         return super().handle_request(req, conn)
@@ -197,6 +231,9 @@ class Worker(ThreadWorker):
                 self._cut(conn, "request" if conn.initialized else "handshake")
             elif now > conn.timeout:
                 self._drop(conn)
+        for conn, (_, since) in list(self._unsent.items()):
+            if now - since > PATIENCE:
+                self._cut(conn, "answer")
         if held > MOST_HELD:
             self._cut(max(self.pending_conns, key=lambda conn: len(conn.arrived)), "request")
 
@@ -205,7 +242,8 @@ class Worker(ThreadWorker):
         self._drop(conn)
 
     def _drop(self, conn: Connection) -> None:
-        self.pending_conns.remove(conn)
+        if self._unsent.pop(conn, None) is None:
+            self.pending_conns.remove(conn)
         self.poller.unregister(conn.sock)
         self.nr_conns -= 1
         conn.close()
@@ -226,8 +264,11 @@ class _Given(NamedTuple):
 def _is_over(item: tuple[socket.socket, float], now: float) -> bool:
     sock, until = item
     try:
+        reads = 0
         while now < until and sock.recv(65536):
-            pass
+            reads += 1
+            if reads == MOST_READS:
+                return False
     except BlockingIOError:
         return False
     except OSError:
