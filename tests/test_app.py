@@ -180,6 +180,15 @@ def test_a_body_nested_too_deep_for_the_decoder() -> None:
     assert Desk(decode=deep).post("/validate").status_code == 400
 
 
+def test_an_entry_that_asks_to_exit_gives_no_verdict() -> None:
+    def gone(_request: Request) -> Answer:
+        raise SystemExit
+
+    desk = Desk(entries={"/validate": gone})
+    assert desk.post("/validate").status_code == 500
+    assert str(desk.lines[0]["error"]).startswith("SystemExit at ")
+
+
 def test_no_verdict_is_logged_with_its_place_and_without_its_text() -> None:
     desk = Desk()
     desk.post("/fails")

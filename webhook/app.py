@@ -215,7 +215,7 @@ def _verdict(review: Request, entry: Entry, name: str, parts: Parts) -> tuple[An
     try:
         answer = entry(review)
         encoded = dumps(parts.encode(review, answer))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         parts.log({**_who(_asked(name, review)), "event": "error", "level": "error", "error": where(error)})
         raise InternalServerError("no verdict could be formed; the log says where it failed") from error
     return answer, encoded
