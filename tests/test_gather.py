@@ -214,6 +214,94 @@ def test_a_name_in_thousands_of_namespaces_is_looked_for_in_some() -> None:
     assert many[-1] in found["n-0000", "g"].elsewhere
 
 
+def test_where_the_name_has_a_podgroup_only_pods_without_one_are_elsewhere() -> None:
+    own, lost = pod("b", "g", namespace="own"), pod("c", "g", namespace="lost")
+    volcano = podgroup("g", namespace="other", api="scheduling.volcano.sh/v1beta1")
+    others: list[Subject] = [own, podgroup("g", namespace="own"), pod("d", "g", namespace="other"), volcano, lost]
+    found = gangs([pod("a", "g"), podgroup("g"), *others])
+    assert found["default", "g"].elsewhere == (lost,)
+    assert found["own", "g"].elsewhere == (lost,)
+    assert {member.ref.name for member in found["lost", "g"].elsewhere} == {"a", "b", "d"}
+
+
+def test_thousands_of_gangs_of_one_name_hide_no_lost_member() -> None:
+    names = [f"n-{number:04}" for number in range(NAMESPACES_AT_MOST + 1)]
+    lost = pod("a", "g", namespace="z")
+    pairs: list[Subject] = []
+    for name in names:
+        pairs += [pod("a", "g", namespace=name), podgroup("g", namespace=name)]
+    assert gangs([*pairs, lost])["n-0000", "g"].elsewhere == (lost,)
+
+
+def numbered(name: str, number: int) -> Pod:
+    """A Job's template, a member of g."""
+    template = pod(name, "g")._replace(spec=("spec", "template", "spec"), count=Count(number, number))
+    return template._replace(ref=template.ref._replace(kind="Job"))
+
+
+def numbers(found: list[Gang]) -> list[list[int | None]]:
+    return [[member.count.most for member in gang.members] for gang in found]
+
+
+@pytest.mark.parametrize("sub", ["q/a", "q/z", "q/z/deeper"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_each_folder_with_a_podgroup_counts_its_own_pods(sub: str, *, turned: bool) -> None:
+    """However the folders sort: those above are copied or patched, not added."""
+    placed: list[tuple[str, Pod | PodGroup]] = [
+        ("q", podgroup("g")),
+        ("q", numbered("j", 3)),
+        (sub, podgroup("g")),
+        (sub, numbered("j", 4)),
+    ]
+    placed = placed[2:] + placed[:2] if turned else placed
+    found = settings(*(subject for _, subject in placed), folders=tuple(folder for folder, _ in placed))
+    assert sorted(numbers(found)) == [[3], [4]]
+
+
+@pytest.mark.parametrize("sub", ["q/a", "q/z"])
+def test_a_gang_above_is_of_unknown_number_only_in_the_folders_below(sub: str) -> None:
+    found = settings(podgroup("g"), numbered("j", 3), podgroup("g", members=8), folders=("q", "q/jobs", sub))
+    assert numbers(found) == [[3], [None]]
+
+
+@pytest.mark.parametrize("shared", ["x", "x/base"])
+def test_own_pods_stand_before_those_that_are_shared(shared: str) -> None:
+    folders = ("x/a", "x/z", "x/a/jobs", "x/z/jobs", shared)
+    pods = [numbered("j", 2), numbered("j", 3), numbered("j", 9)]
+    assert numbers(settings(podgroup("g"), podgroup("g"), *pods, folders=folders)) == [[2], [3]]
+    turned = settings(podgroup("g"), podgroup("g"), *pods[::-1], folders=(*folders[:2], *folders[:1:-1]))
+    assert numbers(turned) == [[2], [3]]
+
+
+@pytest.mark.parametrize("other", ["q/a", "q/z", "a", "z"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_copy_without_its_podgroup_does_not_stand_for_what_is_beside_it(other: str, *, turned: bool) -> None:
+    placed: list[tuple[str, Pod | PodGroup]] = [
+        ("q", numbered("j", 3)),
+        (other, numbered("j", 4)),
+        ("q", podgroup("g")),
+    ]
+    placed = placed[::-1] if turned else placed
+    found = settings(*(subject for _, subject in placed), folders=tuple(folder for folder, _ in placed))
+    assert numbers(found) == [[3]]
+
+
+def test_a_patch_beside_the_podgroup_never_stands_for_the_whole_object() -> None:
+    patch, whole = numbered("j", 3)._replace(containers=()), numbered("j", 4)
+    for pods, folders in (((patch, whole), ("q", "base", "q")), ((whole, patch), ("base", "q", "q"))):
+        assert numbers(settings(*pods, podgroup("g"), folders=folders)) == [[4]]
+
+
+@pytest.mark.parametrize("sub", ["q/a", "q/z"])
+def test_an_object_that_is_labelled_rightly_here_is_no_stray_for_its_copy_elsewhere(sub: str) -> None:
+    stray = numbered("j", 3)._replace(labels={}, annotations={GROUP_LABEL: "g"})
+    found = settings(podgroup("g"), stray, podgroup("g"), numbered("j", 4), folders=("q", "q", sub, sub))
+    assert numbers(found) == [[], [4]]
+    assert [len(gang.strays) for gang in found] == [1, 0]
+    (wrong, right) = settings(podgroup("g"), numbered("j", 4), podgroup("g"), stray, folders=("q", "q", sub, sub))
+    assert (numbers([wrong, right]), right.strays[0].count.most) == ([[4], []], 3)
+
+
 def scaled(kind: str, *bounds: tuple[int, int | None]) -> Count:
     """How many there are of a template of this kind under autoscalers with these bounds."""
     template = pod("a", "g")

@@ -1,7 +1,7 @@
 """Objects of all inputs to gangs: who names which group, and what else bears that name."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from webhook.model import (
     Subject,
     Workload,
 )
-from webhook.surroundings import FolderOf, by_folder, by_nearest, one_per_folder
+from webhook.surroundings import FolderOf, by_folder, by_nearest, nearness, one_per_folder
 
 Key = tuple[str, str]
 """A gang's namespace and name."""
@@ -34,8 +34,8 @@ NAMESPACES_AT_MOST = 50
 class _World(NamedTuple):
     """The objects of a run by what they are asked for.
 
-    `namespaces` and `homes` tell in which namespaces a group name has members and PodGroups. An object that is
-    described several times is there as often.
+    `namespaces` and `homes` tell in which namespaces a group name has members and PodGroups, `homeless` in which it has
+    members and no PodGroup of any API. An object that is described several times is there as often.
     """
 
     members: Mapping[Key, list[Pod]]
@@ -46,6 +46,7 @@ class _World(NamedTuple):
     named: Mapping[Key, list[Workload]]
     namespaces: Mapping[str, list[str]]
     homes: Mapping[str, list[str]]
+    homeless: Mapping[str, list[str]]
     unused: Mapping[str, list[str]]
 
 
@@ -72,8 +73,8 @@ def gather(
     world = _sort(known)
     wanted = set(world.members) | set(world.groups) | (set(world.strays) & set(world.foreign))
     for key in sorted(wanted):
-        for group, members, strays in _settings(key, world, folder_of, whole=whole):
-            yield _gang(key, world, (group, _once(members), _once(strays)), whole=whole)
+        for setting in _settings(key, world, folder_of, whole=whole):
+            yield _gang(key, world, _each_once(setting, folder_of), whole=whole)
 
 
 def _installation(
@@ -139,6 +140,7 @@ def _sort(subjects: Iterable[Subject]) -> _World:
         named,
         _namespaces(members),
         _namespaces(groups),
+        _namespaces(key for key in members if key not in groups and key not in foreign),
         _unused(groups, members),
     )
 
@@ -224,15 +226,32 @@ def _typos(name: str) -> Iterator[str]:
             yield name[:at] + name[at + 1 :] if left == right else swapped
 
 
-def _once(pods: Sequence[Pod]) -> Sequence[Pod]:
-    """One object described by several documents is one object: the last description counts, and no patch does."""
-    if len(pods) == 1:
+def _each_once(setting: _Setting, folder_of: FolderOf) -> _Setting:
+    """A setting in which every object is there once. What stands nearest to the PodGroup counts: a copy in another
+    folder does not take its place, whatever that folder is called."""
+    group, members, strays = setting
+
+    def near(pod: Pod) -> tuple[int, int]:
+        return nearness(folder_of(pod), folder_of(group)) if group else _as_near(pod)
+
+    if not members or not strays:
+        return group, _once(members, near), _once(strays, near)
+    name = members[0].group
+    each = _once([*strays, *members], near)
+    return group, [pod for pod in each if pod.group == name], [pod for pod in each if pod.group != name]
+
+
+def _once(pods: Sequence[Pod], near: Callable[[Pod], tuple[int, int]]) -> Sequence[Pod]:
+    """One object described by several documents is one object: no patch counts, of the others the nearest, and of
+    those as near the last."""
+    if len(pods) <= 1:
         return pods
     last: dict[object, Pod] = {}
     for pod in pods:
         ref = pod.ref
         identity = (ref.kind, ref.name, pod.spec, pod.role) if ref.name else (ref.document, ref.prefix, pod.spec)
-        if identity not in last or _has_image(pod):
+        known = last.get(identity)
+        if known is None or (_has_image(pod) and (not _has_image(known) or near(pod) >= near(known))):
             last[identity] = pod
     return list(last.values())
 
@@ -278,11 +297,17 @@ def _namesakes(key: Key, world: _World) -> Iterator[PodGroup]:
 
 
 def _elsewhere(key: Key, world: _World) -> Iterator[Pod]:
-    """The Pods that use this name in other namespaces, those with a PodGroup of the name before all others."""
+    """The Pods that use this name in other namespaces, those with a PodGroup of the name before all others. Where the
+    name has a PodGroup here, only those without one there: each PodGroup has members of its own."""
     namespace, name = key
-    places = (islice(found.get(name, ()), NAMESPACES_AT_MOST) for found in (world.homes, world.namespaces))
+    kinds = (world.homeless,) if key in world.groups else (world.homes, world.namespaces)
+    places = (islice(found.get(name, ()), NAMESPACES_AT_MOST) for found in kinds)
     others = sorted(set(chain.from_iterable(places)) - {namespace})
-    return (pod for other in others for pod in _once(world.members.get((other, name), [])))
+    return (pod for other in others for pod in _once(world.members.get((other, name), []), _as_near))
+
+
+def _as_near(_: Pod) -> tuple[int, int]:
+    return (0, 0)
 
 
 def _workloads(members: Iterable[Pod], world: _World) -> list[Workload]:

@@ -7,6 +7,7 @@ PodGroup of the name is a setting of its own, and a Pod belongs to the setting t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import takewhile
 
 from webhook.model import Pod, PodGroup
 
@@ -20,17 +21,27 @@ def one_per_folder(groups: Iterable[PodGroup], folder_of: FolderOf) -> list[PodG
 
 def by_nearest(pods: Iterable[Pod], groups: Sequence[PodGroup], folder_of: FolderOf) -> list[list[Pod]]:
     """The Pods of each PodGroup. Those as near to several are shared by these: overlays patch them, so nobody knows
-    how many they are in each."""
+    how many they are in each, but where a PodGroup stands beside or right above them, which is what is patched."""
     below: dict[str, list[int]] = {}
     for index, group in enumerate(groups):
         for folder in _upwards(folder_of(group)):
             below.setdefault(folder, []).append(index)
     parts: list[list[Pod]] = [[] for _ in groups]
     for pod in pods:
-        nearest = next((below[folder] for folder in _upwards(folder_of(pod)) if folder in below), [])
+        around = next((folder for folder in _upwards(folder_of(pod)) if folder in below), "")
+        nearest = below.get(around, [])
         for index in nearest:
-            parts[index].append(pod if len(nearest) == 1 else _of_unknown_number(pod))
+            own = len(nearest) == 1 or folder_of(groups[index]) == around
+            parts[index].append(pod if own else _of_unknown_number(pod))
     return parts
+
+
+def nearness(folder: str, other: str) -> tuple[int, int]:
+    """How near two folders are: by the steps of their paths that are the same, then by how few come after these in
+    the first. The greater is the nearer."""
+    steps = folder.split("/")
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(steps, other.split("/"), strict=False))
+    return sum(1 for _ in same), -len(steps)
 
 
 def by_folder(pods: Iterable[Pod], folder_of: FolderOf) -> list[list[Pod]]:
