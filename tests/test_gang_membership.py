@@ -213,6 +213,14 @@ def test_spark_s_batch_scheduler_brings_a_pod_group() -> None:
     assert not told("pod-group-not-found", gang(member, workloads=(batch,)))
 
 
+def test_a_pod_group_is_unused_though_other_namespaces_have_the_name() -> None:
+    """Only where Pods that wait elsewhere for want of it are told of by another rule, nothing is said here."""
+    there = pod(group="g", namespace="b")
+    assert not told("pod-group-unused", gang(minimum=2, elsewhere=(there,)))
+    assert told("pod-group-unused", gang(minimum=2, elsewhere=(there._replace(finished=True),)))
+    assert told("pod-group-unused", gang(minimum=2, elsewhere=(there._replace(scheduler="volcano"),)))
+
+
 # --- one gang, one scheduler ---------------------------------------------------------------------------------------
 
 LAUNCHER = pod("launcher", "g")

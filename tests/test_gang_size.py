@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from made import GPU, pod, podgroup, replace, workload
 
+from webhook import lint
+from webhook.config import Config
 from webhook.model import GROUP_LABEL, UNKNOWN, Container, Count, Gang, Pod, PodGroup, Ref, Stage, Subject, Workload
 from webhook.policy import Policy, evaluate
 from webhook.roster import at_least, at_most, holders, quorum, roll
@@ -125,6 +127,133 @@ def test_members_of_another_scheduler_count_beside_ours() -> None:
     members = [pod(f"w-{number}", "g") for number in range(3)]
     assert told("below-min-member", gang(*members, pod("v-0", "g", scheduler="volcano"))) == ()
     assert told("below-min-member", gang(*members))
+
+
+def test_members_elsewhere_explain_a_gang_only_where_another_rule_tells_of_them() -> None:
+    lost = [pod(f"w-{number}", "g", namespace="b") for number in range(2)]
+    assert told("below-min-member", gang(template("a", two(2)), elsewhere=tuple(lost))) == ()
+    for silent in ({"scheduler": "volcano"}, {"finished": True}):
+        others = tuple(replace(member, **silent) for member in lost)
+        assert told("below-min-member", gang(template("a", two(2)), elsewhere=others))
+
+
+JOB_OF_ROLES = Ref("kubeflow.org/v1", "PyTorchJob", "default", "pt")
+
+
+def roles(*numbers: tuple[str, int, bool], above: bool = False, **fields: Any) -> Gang:  # noqa: ANN401 - any of a Pod's fields
+    """Gang g of the labelled templates of one PyTorchJob: role, number, label or none; `fields` are the others'."""
+    pods = []
+    for role, number, labelled in numbers:
+        where = ("spec", "pytorchReplicaSpecs", role)
+        made = template("pt", Count(number, number, (*where, "replicas")))
+        made = replace(made, ref=JOB_OF_ROLES, role=role, metadata=(*where, "template", "metadata"), spec=where)
+        pods.append(made if labelled else replace(made, **{"labels": {}, **fields}))
+    strays = tuple(made for made in pods if not made.group) if above else ()
+    body: Mapping[str, object] = {
+        "spec": {"pytorchReplicaSpecs": {role: {"template": {"metadata": {}}} for role, _, _ in numbers}}
+    }
+    job = replace(workload(pods[0]), pods=tuple(pods), body=body)
+    return gang(*(made for made in pods if made.group), workloads=(job,), strays=strays)
+
+
+@pytest.mark.parametrize("above", [False, True])
+def test_a_template_without_the_label_beside_the_members_is_named(*, above: bool) -> None:
+    """Also where the label stands on the job above too, which its members do not miss."""
+    (finding,) = told("below-min-member", roles(("Master", 1, False), ("Worker", 3, True), above=above))
+    assert "has 3 of 4 members: PyTorchJob/pt (Worker) 3; PyTorchJob/pt (Master) 1 lacks the" in finding.message
+    assert finding.fix == f"label Master too: {GROUP_LABEL}: g"
+    assert finding.related[-1].place.path == ("spec", "pytorchReplicaSpecs", "Master", "template", "metadata")
+    (edit,) = finding.edits
+    assert (edit.place.path[-1], edit.value) == ("labels", {GROUP_LABEL: "g"})
+
+
+def test_at_admission_a_half_labelled_job_is_told_at_its_own_number() -> None:
+    subject = replace(roles(("Master", 1, False), ("Worker", 3, True)), partial=True)
+    (finding,) = told("below-min-member", subject)
+    assert finding.place.ref == JOB_OF_ROLES
+    assert finding.fix.startswith("label Master too")
+
+
+def test_several_templates_without_the_label_are_edited_only_where_the_number_fits() -> None:
+    fits = roles(("Master", 1, False), ("PS", 1, False), ("Worker", 2, True))
+    (finding,) = told("below-min-member", fits)
+    assert finding.fix.startswith("label Master and PS too")
+    assert len(finding.edits) == 2
+    (finding,) = told("below-min-member", roles(("Master", 1, False), ("PS", 1, False), ("Worker", 3, True)))
+    assert finding.fix.startswith("label Master and PS too")
+    assert finding.edits == ()
+
+
+def test_what_is_named_wrongly_elsewhere_is_mended_beside_the_label() -> None:
+    subject = replace(roles(("Master", 1, False), ("Worker", 2, True)), strays=(pod("w-0"),))
+    (finding,) = told("below-min-member", subject)
+    assert ", 1 more names it wrongly; " in finding.message
+    assert finding.fix.startswith("mend the label of 1 and label Master too")
+    assert finding.edits == ()
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        roles(("Master", 1, False), ("Worker", 2, True)),
+        roles(("Master", 0, False), ("Worker", 3, True)),
+        roles(("Master", 1, False), ("Worker", 3, True), labels={GROUP_LABEL: "other"}),
+        roles(("Master", 1, False), ("Worker", 3, True), annotations={GROUP_LABEL: "other"}),
+        roles(("Master", 1, False), ("Worker", 3, True), native="other"),
+        roles(("Master", 1, False), ("Worker", 3, True), scheduler="volcano"),
+        roles(("Master", 1, False), ("Worker", 3, True), count=UNKNOWN),
+        roles(("Launcher", 1, False), ("Worker", 3, True), count=Count(1, 1, (), Stage(0, "waits", "", ()))),
+    ],
+)
+def test_a_template_that_does_not_make_up_the_number_or_is_no_member_is_not_advised(subject: Gang) -> None:
+    members = replace(subject, members=tuple(pod for pod in subject.members if pod.group == "g"))
+    (finding,) = told("below-min-member", members)
+    assert "label" not in finding.fix
+    assert finding.edits == ()
+
+
+# Whole folders: the name of a folder or a namespace decides nothing.
+
+SHORT = """
+apiVersion: scheduling.x-k8s.io/v1alpha1
+kind: PodGroup
+metadata: {{name: short, namespace: {namespace}}}
+spec: {{minMember: 4}}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: short, namespace: {namespace}}}
+spec:
+  parallelism: {number}
+  template:
+    metadata: {{labels: {{scheduling.x-k8s.io/pod-group: short}}}}
+    spec:
+      restartPolicy: Never
+      schedulerName: hami-scheduler
+      containers: [{{name: rank, image: "acme/train:1"}}]
+"""
+
+
+def short(*files: tuple[str, str, int]) -> list[str]:
+    """The files in which a gang is told to be short; each holds one gang: name, namespace, members."""
+    texts = [(name, [SHORT.format(namespace=where, number=number).encode()]) for name, where, number in sorted(files)]
+    found = lint.lint(texts, Config(), rules=(RULES["below-min-member"],))
+    return [item.spot.file for item in found.findings]
+
+
+@pytest.mark.parametrize("other", ["dev", "zoo"])
+def test_a_gang_of_the_same_name_in_another_namespace_is_another_gang(other: str) -> None:
+    assert short(("f/prod.yaml", "ml", 3), ("f/other.yaml", other, 4)) == ["f/prod.yaml"]
+    assert sorted(short(("f/prod.yaml", "ml", 3), ("f/other.yaml", other, 2))) == ["f/other.yaml", "f/prod.yaml"]
+
+
+@pytest.mark.parametrize("sub", ["q/sub/short.yaml", "q/playground/short.yaml", "q/a/b/short.yaml"])
+def test_a_folder_and_one_in_it_are_judged_each_by_its_own(sub: str) -> None:
+    above = "q/short.yaml"
+    assert sorted(short((above, "ml", 3), (sub, "ml", 3))) == sorted([above, sub])
+    assert short((above, "ml", 3), (sub, "ml", 4)) == [above]
+    assert short((above, "ml", 4), (sub, "ml", 3)) == [sub]
+    assert short((above, "ml", 4), (sub, "ml", 4)) == []
 
 
 def test_an_autoscaler_below_min_member_is_a_guess() -> None:

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from webhook.gangkeys import waiting
+from webhook.gangkeys import is_led_away, unread_keys, waiting
 from webhook.model import GROUP_LABEL, Gang, Member, Place, Pod, Workload, dig
 from webhook.roster import at_least, at_most, counted, minimum, plural, roll, set_by
-from webhook.rule import Finding, Related, Severity, rule
+from webhook.rule import Edit, Finding, Related, Severity, enumerated, labelled, rule
 from webhook.stack import Stack
 
 _PLACES_SHOWN = 8
@@ -29,6 +29,9 @@ def below_min_member(subject: Gang | Member, stack: Stack) -> Iterator[Finding]:
     of the input scales (HorizontalPodAutoscaler, KEDA's ScaledObject) has at most the autoscaler's maximum; one without
     replicas may have an autoscaler that is not in the input, so that is a guess. Where an autoscaler's minimum is below
     minMember, the gang starts but a member that is placed anew after scaling in waits for ever.
+
+    Where the other templates of a member's own object carry no group, and with their Pods minMember would be reached,
+    the label was left out there: a PyTorchJob's Master belongs to the gang of its Workers.
 
     At admission a gang arrives piece by piece, and an incomplete one is no mistake. A Pod that no controller made is
     told how many of minMember there are so far, unless the gang or its PodGroup is just being made. A workload is told
@@ -64,18 +67,85 @@ def _of_gang(gang: Gang, stack: Stack) -> Iterator[Finding]:
     if most >= wanted:
         yield from _scaled_in(gang, gang.group.field("minMember"), members, wanted)
         return
-    unread = _lost(gang, wanted - most)
+    bare = _bare(gang, stack)
+    unread = _lost(gang, bare, wanted - most, stack)
     if unread is None or (gang.partial and not _is_meant_alone(gang, wanted)):
         return
+    reached = most + unread + (at_most(bare) or 0)
+    if bare and reached >= wanted:
+        yield _half_labelled(gang, bare, (most, wanted), unread)
+        return
     yield Finding(
-        set_by(members[0]) if gang.partial else gang.group.field("minMember"),
+        _at(gang, members),
         _message(gang, members, (most, wanted), unread),
         fix=_fix(members, (most, wanted), unread),
         confidence="low" if _may_be_scaled(gang) else "high",
+        related=_places(members, _misnamed(gang, bare)),
+    )
+
+
+def _half_labelled(gang: Gang, bare: Sequence[Pod], counts: tuple[int, int], unread: int) -> Finding:
+    """The members' own objects have the missing ones, in templates without the label."""
+    most, wanted = counts
+    members = counted(gang)
+    wrongly = f", {unread} more name{'s' if unread == 1 else ''} it wrongly" if unread else ""
+    mend = f"mend the label of {unread} and " if unread else ""
+    lacking = f"{roll(bare)} {'lacks' if len(bare) == 1 else 'lack'} the pod-group label"
+    exact = most + unread + (at_most(bare) or 0) == wanted
+    return Finding(
+        _at(gang, members),
+        f"gang {gang.name} has {most} of {wanted} members: {roll(members)}{wrongly}; {lacking}",
+        fix=f"{mend}label {enumerated([pod.role or str(pod.ref) for pod in bare])} too: {GROUP_LABEL}: {gang.name}",
+        confidence="low" if _may_be_scaled(gang) else "high",
         related=(
-            *(Related(set_by(pod), _label(pod)) for pod in members[:_PLACES_SHOWN]),
-            *(Related(set_by(pod), "names it wrongly") for pod in gang.strays[:_PLACES_SHOWN]),
+            *_places(members, _misnamed(gang, bare)),
+            *(Related(Place(pod.ref, pod.metadata, "key"), "no pod-group label here") for pod in bare),
         ),
+        edits=tuple(_edits(gang, bare)) if exact and not unread else (),
+    )
+
+
+def _edits(gang: Gang, bare: Sequence[Pod]) -> Iterator[Edit]:
+    """The label for each template. It is certain where all of them together are just as many as are missing."""
+    bodies = {workload.ref: workload.body for workload in gang.workloads}
+    for pod in bare:
+        metadata = dig(bodies[pod.ref], *pod.metadata)
+        edits = labelled(pod, GROUP_LABEL, gang.name)
+        if metadata is None and edits:
+            yield Edit("add", Place(pod.ref, pod.metadata), {"labels": {GROUP_LABEL: gang.name}})
+        elif isinstance(metadata, Mapping):
+            yield from edits
+
+
+def _bare(gang: Gang, stack: Stack) -> tuple[Pod, ...]:
+    """The templates beside those of the members, in the same objects, that name no group in any way and could be of
+    this one: no other system's, and none that waits for the others to run."""
+    return tuple(
+        pod
+        for workload in gang.workloads
+        for pod in workload.pods
+        if pod.count.most
+        and not pod.count.stage
+        and not (pod.group or pod.native or any(unread_keys(pod)))
+        and not (stack.is_foreign(pod) or is_led_away(pod, stack))
+    )
+
+
+def _misnamed(gang: Gang, bare: Sequence[Pod]) -> tuple[Pod, ...]:
+    """The strays that name the group themselves; a label on their object above is no more than its members have."""
+    unlabelled = {(pod.ref, pod.spec) for pod in bare}
+    return tuple(pod for pod in gang.strays if (pod.ref, pod.spec) not in unlabelled)
+
+
+def _at(gang: Gang, members: Sequence[Pod]) -> Place:
+    """minMember, or at admission, where the PodGroup is not at hand, the number of the members."""
+    return set_by(members[0]) if gang.partial or gang.group is None else gang.group.field("minMember")
+
+
+def _places(members: Sequence[Pod], misnamed: Sequence[Pod]) -> tuple[Related, ...]:
+    return (
+        *(Related(set_by(pod), _label(pod)) for pod in members[:_PLACES_SHOWN]),
+        *(Related(set_by(pod), "names it wrongly") for pod in misnamed[:_PLACES_SHOWN]),
     )
 
 
@@ -104,12 +174,13 @@ def _would_do(workload: Workload, pod: Pod, wanted: int) -> bool:
     return any(isinstance(number, int) and number >= wanted for number in numbers)
 
 
-def _lost(gang: Gang, missing: int) -> int | None:
+def _lost(gang: Gang, bare: Sequence[Pod], missing: int, stack: Stack) -> int | None:
     """How many more name the gang where Coscheduling does not look; None where they are why it is short, which
-    other rules say: members over several namespaces, a label written wrongly, or a gang that has started and whose
-    first members are done."""
+    other rules say: members in a namespace without the PodGroup, a label written wrongly, or a gang that has started
+    and whose first members are done."""
     finished = len(gang.members) - len(counted(gang))
-    elsewhere, strays = at_most(gang.elsewhere), at_most(gang.strays)
+    elsewhere = at_most(waiting(gang._replace(members=gang.elsewhere), stack))
+    strays = at_most(_misnamed(gang, bare))
     if elsewhere is None or strays is None or max(elsewhere, strays, finished, elsewhere + strays) >= missing:
         return None
     return strays

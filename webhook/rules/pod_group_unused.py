@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.gangkeys import MAX_LABEL, operator_of
+from webhook.gangkeys import MAX_LABEL, operator_of, waiting
 from webhook.model import GROUP_LABEL, Gang, Place, PodGroup
 from webhook.rule import Finding, Related, Severity, rule
 from webhook.stack import Stack
@@ -19,7 +19,9 @@ def pod_group_unused(gang: Gang, stack: Stack) -> Iterator[Finding]:
     where a workload of the PodGroup's own name makes Pods without it.
     """
     group = gang.group
-    if group is None or gang.members or gang.strays or gang.elsewhere or group.made_by:
+    if group is None or gang.members or gang.strays or group.made_by:
+        return
+    if waiting(gang._replace(members=gang.elsewhere), stack):  # other rules say that these miss the PodGroup
         return
     if len(group.ref.name) > MAX_LABEL:
         return
