@@ -525,6 +525,23 @@ def test_other_yaml_that_is_named_is_not_remarked_on(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("apiVersion: v1\nkind: Namespace\nmetadata: {name: hami-system}\n", "nothing to judge"),
+        ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", "nothing to judge"),
+        ("apiVersion: v1\nkind: PodGroup\nmetadata: {name: a}\n", "no mistakes found"),
+        (GOOD, "no mistakes found"),
+    ],
+)
+def test_the_last_line_tells_whether_anything_was_judged(
+    gangcheck: Call, capsys: pytest.CaptureFixture[str], text: str, line: str
+) -> None:
+    write("named.yaml", text)
+    gangcheck("lint", "named.yaml")
+    assert capsys.readouterr().out == f"{line} in 1 file (1 document)\n"
+
+
 def test_a_folder_may_hold_any_text(gangcheck: Call, capsys: pytest.CaptureFixture[str]) -> None:
     Path("notes").mkdir()
     write("notes/a.yaml", "only words\n")

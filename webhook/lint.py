@@ -13,7 +13,18 @@ from webhook.gather import gather, shows_installation
 from webhook.kinds import GROUPS, STEMS
 from webhook.manifest import Chunk, Document, Span, Templated, concerns, cut, read, span, written
 from webhook.manifest.lines import split
-from webhook.model import Access, HookConfiguration, Path, Place, Release, SchedulerConfig, Subject
+from webhook.model import (
+    Access,
+    Certificate,
+    HookConfiguration,
+    Namespace,
+    Path,
+    Place,
+    Release,
+    SchedulerConfig,
+    Service,
+    Subject,
+)
 from webhook.parse import parse
 from webhook.policy import Failure, Policy, Verdict, evaluate
 from webhook.result import Located, Note, NotRead, Result, Skipped, Spot, Summary
@@ -60,6 +71,9 @@ else is judged names a kind, a key or an API group of this list."""
 AROUND = (b"Service", b"Namespace", b"Certificate", b"ebhookconfigurations")
 """What a webhook configuration leans on holds one of these. Trees are full of Services, so they are read only where a
 run has a webhook configuration."""
+
+_LONGEST_TEXT = 1 << 16
+"""Bytes of what is looked at to tell text from a manifest; larger data that is no business of ours is not read."""
 
 RIGHTS = b"rbac.authorization"
 """Roles and bindings hold it. They are read only where a run has a scheduler, or a webhook configuration."""
@@ -168,7 +182,7 @@ def _read_file(name: str, blocks: Blocks, state: _Run) -> None:
                 _read_chunk(name, chunk, state)
             elif RIGHTS in chunk.data or any(word in chunk.data for word in AROUND):
                 state.waiting.append((name, chunk))
-            elif state.named and b"kind" not in chunk.data:
+            elif state.named and len(chunk.data) < _LONGEST_TEXT and b"kind" not in chunk.data:
                 _read_stray(name, chunk, state)
     except Unreadable as error:
         state.unreadable.append(NotRead(name, error.line or 0, error.column or 0, str(error)))
@@ -288,6 +302,9 @@ def _verdict(
 
 _PARTS = frozenset({Access, Release, SchedulerConfig})
 
+_BYSTANDERS = frozenset({Certificate, Namespace, Service})
+"""What no rule judges without a webhook configuration or a workload beside it."""
+
 
 def _silence(
     state: _Run, verdict: Verdict, config: Config, chosen: Policy, asked: tuple[tuple[Rule, ...], Severity]
@@ -335,7 +352,7 @@ def _result(
         failures,
         summary,
         tuple(Skipped(name, line, "text, no manifest") for name, line in state.strays.items()),
-        bool(state.subjects),
+        any(type(subject) not in _BYSTANDERS for subject in state.subjects),
     )
 
 
