@@ -64,10 +64,10 @@ class Gang(NamedTuple):
     `members` carry the label; `strays` name the group by something that does not count (an annotation, an old or
     misspelt key, the workload's own metadata, the name with two letters swapped). `group` is Coscheduling's PodGroup;
     `foreign` are PodGroups of that name and namespace in other APIs. `namesakes` are Coscheduling PodGroups of this
-    name in other namespaces, `elsewhere` the Pods of other namespaces (50 at most) that use this name. `near` are the
-    names of Coscheduling PodGroups in this namespace that are a slip of the pen away. `workloads` are the objects that
-    the members' templates stand in; of a group without members, the objects of
-    its own name whose Pods name no group. `partial` is True at admission: the roster is that of one object, more
+    name in other namespaces, `elsewhere` the Pods of other namespaces (50 at most) that use this name; where there is a
+    `group`, only those of namespaces without a PodGroup of the name. `near` are the names of Coscheduling PodGroups in
+    this namespace that are a slip of the pen away. `workloads` are the objects that the members' templates stand in; of
+    a group without members, the objects of its own name whose Pods name no group. `partial` is True at admission: the roster is that of one object, more
     members may come in others, and `group` is what the cluster held a moment ago.
     """
 
