@@ -11,6 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from webhook import lint
 from webhook.config import Config
 from webhook.explain_command import TOPICS, explain
 from webhook.lint import Examined, examine
@@ -143,10 +144,12 @@ def test_the_guide_with_the_charts_own_flags(read: Read) -> None:
         ),
         (["--kube-qps=$(QPS)"], {}, []),
         (["--node-lock-retry-timeout=$(RETRY)", "--kube-qps=$(QPS)"], {"30s": "1s"}, []),
-        (["--node-lock-retry-timeout=28"], {}, []),
+        (["--node-lock-retry-timeout=28"], {}, [(CLIENT_LIMIT, RETRY)]),
         ([], {"v2.10.0": "v2.9.0"}, []),
         ([], {"v2.10.0": "v2.9.0", "30s": "1s"}, []),
-        ([], {"v2.10.0": "latest"}, []),
+        ([], {"v2.10.0": "latest"}, [(CLIENT_LIMIT, RETRY, CALL)]),
+        (["--kube-qps=100"], {"v2.10.0": "latest"}, []),
+        (["--kube-qps=100"], {"v2.10.0": "latest", "30s": "5s"}, [(RETRY, CALL)]),
         ([], {"[{name: Coscheduling}]": "[]"}, []),
         (["--node-lock-retry-timeout=40s"], {"[{name: Coscheduling}]": "[]"}, [(RETRY, CALL)]),
     ],
@@ -234,7 +237,8 @@ global: {imageTag: v2.10.0}
     assert link[RETRY].seconds == 35.0
     assert "--node-lock-retry-timeout=35s" in line_of(examined, link[RETRY])
     assert link[CALL].source == "HAMi's chart writes it, in all releases"
-    assert broken(chain) == [((RETRY, CALL), True)]
+    assert broken(chain) == [((RETRY, CALL), True), ((CLIENT_LIMIT, RETRY), False)]
+    assert "about 13 members fit into 30 s" in chain.breaks[1].message
 
 
 @pytest.mark.parametrize(
@@ -366,6 +370,70 @@ def test_what_a_rule_finds_is_a_broken_link(path: Path) -> None:
 def test_what_no_rule_finds_is_whole(path: Path) -> None:
     certain = [each for chain in chains_of(path) for each in chain.breaks if each.certain]
     assert not certain
+
+
+EXTENDER_RULES = {"extender-timeout", "extender-client-limit"}
+CONFIG, _, DEPLOYMENT = SCHEDULER.partition("---\n")
+
+
+@pytest.mark.parametrize(
+    "more", [["--kube-qps=100"], ["--debug"], ["$(MORE)"], ["--node-lock-retry-timeout=25s"], None]
+)
+@pytest.mark.parametrize("hami", [(), (2, 9), (2, 10)])
+@pytest.mark.parametrize("timeout", ["", "5s", "28s", "30s", "60s"])
+@pytest.mark.parametrize("gangs", [True, False])
+@pytest.mark.parametrize("qps", [None, 5.0])
+def test_both_commands_say_the_same(
+    read: Read, *, timeout: str, hami: tuple[int, ...], more: list[str] | None, gangs: bool, qps: float | None
+) -> None:
+    """`more` are flags of the extender, None where the input holds the configuration alone."""
+    line = f"        httpTimeout: {timeout}\n" if timeout else ""
+    text = CONFIG if more is None else with_flags(*more).replace("hami:v2.10.0", "hami:latest")
+    text = text.replace("        httpTimeout: 30s\n", line)
+    text = text if gangs else text.replace("[{name: Coscheduling}]", "[]")
+    declared = {name for name, value in (("hami", hami), ("kube_qps", qps)) if value}
+    stack = Stack(hami=hami or None, kube_qps=qps, declared=frozenset(declared))
+    _, (chain,) = read(text, stack)
+    assert bool(EXTENDER_RULES & said_by_lint(text, stack)) == bool(chain.breaks)
+    assert_agreed(said_by_lint(text, stack), chain)
+
+
+def said_by_lint(text: str, stack: Stack) -> set[str]:
+    found = lint.lint([("all.yaml", [text.encode()])], Config(stack=stack), rules=all_rules()).findings
+    return {item.finding.rule for item in found}
+
+
+def assert_agreed(found: set[str], chain: Chain) -> None:
+    """Each of the two rules that speaks is named by a broken link, and each such link has one that speaks."""
+    named_there = {rule for each in chain.breaks for rule in each.rules}
+    assert EXTENDER_RULES & found <= named_there
+    assert all(found & set(each.rules) for each in chain.breaks)
+
+
+def test_one_verdict_of_an_extender_alone(read: Read) -> None:
+    """A new user's two inputs: a short httpTimeout with HAMi declared, and none at all with nothing declared."""
+    stack = Stack(hami=(2, 10), declared=frozenset({"hami"}))
+    short = CONFIG.replace("30s", "5s")
+    _, (chain,) = read(short, stack)
+    assert broken(chain) == [((RETRY, CALL), True)]
+    assert "extender-timeout" in said_by_lint(short, stack)
+    absent = CONFIG.replace("        httpTimeout: 30s\n", "")
+    _, (chain,) = read(absent)
+    assert broken(chain) == [((RETRY, CALL), False)]
+    assert chain.breaks[0].message.startswith("from HAMi 2.10 on the default wait for a node's lock is 28 s")
+    assert "extender-timeout" in said_by_lint(absent, Stack())
+
+
+@pytest.mark.parametrize("more", ["", "schedulerName: other\n"])
+@pytest.mark.parametrize("names", [set(), {"hami-scheduler"}])
+def test_values_of_a_scheduler_that_is_declared_to_have_gangs(read: Read, names: set[str], more: str) -> None:
+    text = f"{more}scheduler: {{extender: {{extraArgs: [--debug, -v=4]}}}}\ndevicePlugin: {{}}\n"
+    declared = frozenset({"coscheduling_schedulers", "hami"} if names else {"hami"})
+    stack = Stack(hami=(2, 10), declared=declared)
+    _, (chain,) = read(text, stack)
+    said = bool(names) and not more
+    assert ("extender-client-limit" in said_by_lint(text, stack)) is said
+    assert [each.certain for each in chain.breaks] == [said]
 
 
 def test_breaks_name_rules_that_there_are(read: Read) -> None:

@@ -11,7 +11,6 @@ from webhook.model import Argument, Container, Path, Pod, Process
 _SHELLS = frozenset({"sh", "bash", "ash", "dash"})
 _WORD = r"[^\s\"'`$\\;|&<>(){}]+"
 """A word of a shell line that stands for itself."""
-_FILLED_IN = r"\$[({]"
 _NAME = r"(?s)-{1,2}([A-Za-z][\w.-]*)(?:=(.*))?"
 # Patterns are compiled at their first use: most runs hold no scheduler.
 
@@ -32,7 +31,20 @@ def process(pod: Pod, container: Container) -> Process:
         items, plain = _shell(items)
     program = _base(items[0][0]) if items and (container.command or not plain) else ""
     arguments = tuple(_arguments(items[1:] if program else items))
-    return Process(pod, container, program, arguments, open=not plain or any(not text for text, _ in items))
+    hidden = any(not text or is_filled_in(text) for text, _ in items)
+    return Process(pod, container, program, arguments, open=not plain or hidden)
+
+
+def has_placeholder(text: str) -> bool:
+    """Whether a part of a text is filled in later, by Kubernetes, Flux or a template."""
+    return re.search(r"\$[({]|\{\{", text) is not None
+
+
+def is_filled_in(item: str) -> bool:
+    """Whether an item of a command line only stands for what comes later, and so may be any flag: `$(MORE)`."""
+    if item.startswith("-"):
+        return has_placeholder(item.partition("=")[0])
+    return "{{" in item or re.fullmatch(r"(?:\$[({][^)}]*[)}])+", item) is not None
 
 
 def _shell(items: list[tuple[str, Path]]) -> tuple[list[tuple[str, Path]], bool]:
@@ -55,7 +67,7 @@ def _arguments(items: list[tuple[str, Path]]) -> Iterator[Argument]:
         value, place = match[2], path
         if value is None and index + 1 < len(items) and not items[index + 1][0].startswith("-"):
             value, place = items[index + 1]
-        yield Argument(match[1], value, path, place, known=value is None or not re.search(_FILLED_IN, value))
+        yield Argument(match[1], value, path, place, known=value is None or not has_placeholder(value))
 
 
 def _base(program: str) -> str:

@@ -3,11 +3,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.installation.flags import (
+    IMAGE,
     RETRIES,
+    Flag,
+    Flags,
     client_limit,
     extender_flags,
+    known_limit,
     lock_retry,
     runs_coscheduling,
+    shows_coscheduling,
     version_of_hami,
 )
 from webhook.installation.releases import hami_extender
@@ -41,32 +46,49 @@ def extender_client_limit(release: Release, stack: Stack) -> Iterator[Finding]:
     restart of kube-scheduler does only when the PodGroup is touched after it.
 
     Silent on HAMi up to 2.9, which does not wait for the lock, where the limit is raised or not to be seen, and where
-    nothing shows that the scheduler has gangs.
+    nothing shows that the scheduler has gangs: neither its configuration, nor its image, nor a declared
+    coschedulingSchedulers.
     """
     flags, version = extender_flags(release), version_of_hami(release, stack)
-    if flags is None or (version is not None and version < RETRIES) or runs_coscheduling(release) is not True:
+    if (version is not None and version < RETRIES) or runs_coscheduling(release, stack) is not True:
         return
     if release.config and not hami_extender(release.config):
         return
-    limit, retry = client_limit(flags), lock_retry(flags, version)
+    limit, retry = known_limit(flags, stack), lock_retry(flags, version).seconds
     if limit is None or limit > DEFAULT_QPS or (retry is not None and retry <= 0):
         return
-    written = flags.last("kube-qps")
-    if written is None and stack.kube_qps is not None and stack.kube_qps > DEFAULT_QPS:
+    written = flags.last("kube-qps") if flags else None
+    place = written.place if written else _place(release, flags)
+    if place is None:
         return
-    said = f"--kube-qps={limit:g}" if written else "its default limit of 5 requests/s (no --kube-qps)"
     yield Finding(
-        written.place if written else flags.place,
-        f"HAMi's extender keeps {said}: gangs take 1.8 s for each member on one node, and one of 16 is never complete",
+        place,
+        f"HAMi's extender keeps {_said(limit, flags, written)}: gangs take 1.8 s for each member on one node, and one "
+        "of 16 is never complete",
         fix="add --kube-qps=100 and --kube-burst=200 to the extender (the chart's scheduler.extender.extraArgs)",
         related=tuple(_gangs(release)),
     )
+
+
+def _place(release: Release, flags: Flags | None) -> Place | None:
+    """Where the flags would be added, else the extender that kube-scheduler asks."""
+    if flags is not None:
+        return flags.place
+    extender = hami_extender(release.config) if release.config else None
+    return release.config.place("extenders", extender[0]) if release.config and extender else None
+
+
+def _said(limit: float, flags: Flags | None, written: Flag | None) -> str:
+    if written:
+        return f"--kube-qps={limit:g}"
+    if flags is None or client_limit(flags) is None:
+        return f"its limit of {limit:g} requests/s (declared)"
+    return "its default limit of 5 requests/s (no --kube-qps)"
 
 
 def _gangs(release: Release) -> Iterator[Related]:
     """What shows that the scheduler has gangs."""
     if release.config:
         yield Related(release.config.place("profiles", at="key"), "Coscheduling is enabled here")
-    elif release.values:
-        place: Place = release.values.place("scheduler", "kubeScheduler", "image", "repository")
-        yield Related(place, "this kube-scheduler is made for gangs")
+    elif release.values and shows_coscheduling(release):
+        yield Related(release.values.place(*IMAGE), "this kube-scheduler is made for gangs")

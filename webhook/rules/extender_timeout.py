@@ -4,12 +4,10 @@ from collections.abc import Iterator, Mapping
 
 from webhook.installation.durations import seconds
 from webhook.installation.flags import (
-    DEFAULT_RETRY,
     RETRIES,
-    Flag,
-    Flags,
-    client_limit,
+    Retry,
     extender_flags,
+    known_limit,
     lock_retry,
     runs_coscheduling,
     version_of_hami,
@@ -45,64 +43,79 @@ def extender_timeout(release: Release, stack: Stack) -> Iterator[Finding]:
     5 requests/s, which makes its polls late: with 28 s and 30 s one of three binds that waited ended in the time-out
     of kube-scheduler instead of HAMi's (seen). Where Coscheduling is enabled too, `extender-client-limit` says this.
 
-    An error only where httpTimeout is absent and a longer retry is written out. Silent on HAMi up to 2.9, which does
-    not wait for the lock, and on what is not in the input.
+    An error only where httpTimeout is absent and a longer retry is written out. Where flags are not in the input, and
+    where HAMi's release is not known, the default of 2.10 is what httpTimeout is held against. Silent on HAMi up to
+    2.9, which does not wait for the lock, on a retry that is filled in later, and on flags without a configuration.
     """
-    flags, version = extender_flags(release), version_of_hami(release, stack)
+    version = version_of_hami(release, stack)
     if version is not None and version < RETRIES:
         return
-    written = flags.last("node-lock-retry-timeout") if flags else None
-    retry = lock_retry(flags, version) if flags else None
+    retry = lock_retry(extender_flags(release), version)
+    if retry.seconds is None:
+        return
     extender = hami_extender(release.config) if release.config else None
     if release.config and extender:
         index, body = extender
         place = release.config.place("extenders", index, "httpTimeout")
         if body.get("httpTimeout") is None:
-            yield from _omitted(place._replace(at="key"), written, retry)
-            return
-        limit = _seconds(body)
+            yield from _omitted(place._replace(at="key"), retry.seconds, retry)
+        elif (limit := _seconds(body)) is not None:
+            yield from _order(place, limit, retry.seconds, retry, slow=_is_slow(release, stack))
     elif release.config is None and release.values:
-        place, limit = None, _CHARTS
-    else:
-        return
-    if limit is not None and retry is not None and flags:
-        yield from _order(place, limit, (retry, written), flags, release)
+        yield from _order(None, _CHARTS, retry.seconds, retry, slow=_is_slow(release, stack))
 
 
-def _omitted(place: Place, written: Flag | None, retry: float | None) -> Iterator[Finding]:
-    if retry is not None and retry <= _OMITTED:
+def _is_slow(release: Release, stack: Stack) -> bool:
+    """Whether the client's limit makes polls late and no other rule says so."""
+    limit = known_limit(extender_flags(release), stack)
+    return limit is not None and limit <= DEFAULT_QPS and runs_coscheduling(release, stack) is not True
+
+
+def _omitted(place: Place, amount: float, retry: Retry) -> Iterator[Finding]:
+    if amount < _OMITTED:
         return
-    explicit = written is not None and retry is not None
-    waits = f"HAMi waits {_said(retry)} for a node's lock" if retry else "HAMi 2.10 waits 28 s for a node's lock"
     yield Finding(
         place,
-        f"httpTimeout is absent, so kube-scheduler gives up after 5 s, and {waits}: members of gangs are bound late "
-        "and never counted",
-        fix=f"write httpTimeout: {_enough(retry or DEFAULT_RETRY)}",
-        severity=Severity.ERROR if explicit else Severity.WARNING,
-        related=(Related(written.place, "the time that HAMi waits"),) if written else (),
+        f"httpTimeout is absent, so kube-scheduler gives up after {_said(_OMITTED)}, and {_who(retry)} waits "
+        f"{_said(amount)} for a node's lock: members of gangs are bound late and never counted",
+        fix=f"write httpTimeout: {_enough(amount)}",
+        severity=Severity.ERROR if retry.written else Severity.WARNING,
+        related=(Related(retry.written.place, "the time that HAMi waits"),) if retry.written else (),
     )
 
 
-def _order(
-    place: Place | None, limit: float, waits: tuple[float, Flag | None], flags: Flags, release: Release
-) -> Iterator[Finding]:
+def _order(place: Place | None, limit: float, amount: float, retry: Retry, *, slow: bool) -> Iterator[Finding]:
     """The retry against a httpTimeout that is there; `place` is None where it is the chart's own."""
-    retry, written = waits
-    slow = client_limit(flags) == DEFAULT_QPS and written is not None and runs_coscheduling(release) is not True
-    where = place or (written.place if written else None)
-    if where is None or not (retry >= limit or (slow and limit - retry < _MARGIN and retry > 0)):
+    if retry.written is None:
+        if place is not None and amount >= limit:
+            yield _too_short(place, limit, amount, retry)
         return
-    short = f"--node-lock-retry-timeout is {_said(retry)} and httpTimeout {_said(limit)}"
-    if retry >= limit:
+    if not (amount >= limit or (slow and limit - amount < _MARGIN and amount > 0)):
+        return
+    short = f"--node-lock-retry-timeout is {_said(amount)} and httpTimeout {_said(limit)}"
+    if amount >= limit:
         why = "kube-scheduler gives up before HAMi does, and members of gangs are bound late and never counted"
         fix = f"keep the retry 10 s below: --node-lock-retry-timeout={int(max(limit - _MARGIN, 1))}s"
     else:
         why = "with HAMi's default limit of 5 requests/s a bind that waits often ends in kube-scheduler's time-out"
         fix = f"add --kube-qps=100 and --kube-burst=200, or lower the retry to {int(max(limit - _MARGIN, 1))}s"
-    at = written.place if written and (place is None or retry < limit) else where
+    at = place if place and amount >= limit else retry.written.place
     related = (Related(place, "httpTimeout is here"),) if place and at is not place else ()
     yield Finding(at, f"{short}: {why}", fix=fix, severity=Severity.WARNING, related=related)
+
+
+def _too_short(place: Place, limit: float, amount: float, retry: Retry) -> Finding:
+    return Finding(
+        place,
+        f"httpTimeout is {_said(limit)}, and {_who(retry)} waits {_said(amount)} for a node's lock: kube-scheduler "
+        "gives up before HAMi does, and members of gangs are bound late and never counted",
+        fix=f"write httpTimeout: {_enough(amount)}",
+        severity=Severity.WARNING,
+    )
+
+
+def _who(retry: Retry) -> str:
+    return "HAMi" if retry.sure else "HAMi 2.10"
 
 
 def _seconds(extender: Mapping[str, object]) -> float | None:
@@ -111,8 +124,8 @@ def _seconds(extender: Mapping[str, object]) -> float | None:
     return seconds(text) if isinstance(text, str) else None
 
 
-def _said(amount: float | None) -> str:
-    return f"{amount or 0:g} s"
+def _said(amount: float) -> str:
+    return f"{amount:g} s"
 
 
 def _enough(retry: float) -> str:

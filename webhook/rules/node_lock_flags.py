@@ -58,7 +58,7 @@ def node_lock_flags(release: Release, stack: Stack) -> Iterator[Finding]:
         elif name in _GONE:
             yield from _gone(flag, version)
         elif name in _DURATIONS and flag.known:
-            yield from _duration(flag, name, release)
+            yield from _duration(flag, name, gangs=runs_coscheduling(release, stack) is True)
 
 
 def _newer(flag: Flag, since: Version, version: Version) -> Finding:
@@ -86,7 +86,7 @@ def _gone(flag: Flag, version: Version | None) -> Iterator[Finding]:
     )
 
 
-def _duration(flag: Flag, name: str, release: Release) -> Iterator[Finding]:
+def _duration(flag: Flag, name: str, *, gangs: bool) -> Iterator[Finding]:
     text = flag.value or ""
     amount = seconds(text)
     if amount is None:
@@ -103,7 +103,6 @@ def _duration(flag: Flag, name: str, release: Release) -> Iterator[Finding]:
             fix=f"write --{flag.name}={_DURATIONS[name]}, or remove the flag",
         )
     elif amount <= 0:
-        gangs = runs_coscheduling(release) is True
         yield Finding(
             flag.place,
             f"--{flag.name}={text} switches the waiting for a node's lock off: a gang's members fail to bind and are "

@@ -19,7 +19,8 @@ class Link(NamedTuple):
     """One time limit. `seconds` is None where it is unknown, or none holds; `value` says it in words.
 
     `rate` is what the API client is held to, in requests per second. `setting` is the flag or field that sets it;
-    `source` tells whose default it is, or how we know; `place` is where it is written, where it is.
+    `source` tells whose default it is, or how we know; `place` is where it is written, where it is. `possible` are the
+    seconds that an unknown limit comes to where its default holds.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Link(NamedTuple):
     source: str = ""
     place: Place | None = None
     rate: float | None = None
+    possible: float | None = None
 
 
 class Break(NamedTuple):
@@ -56,6 +58,8 @@ RETRY = "wait for a node's lock"
 CALL = "kube-scheduler waits for the extender"
 LOCK = "age at which a lock is taken over"
 FIRST_ANSWER = "first answer of an extender that starts"
+NO_EXTENDER = "none"
+"""The value of CALL where kube-scheduler asks no extender of HAMi."""
 PERMIT = "members wait for each other"
 BACKOFF = "a group that failed is left alone"
 LONGEST = "longest wait that the scheduler allows"

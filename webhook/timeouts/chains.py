@@ -44,7 +44,7 @@ def _chain(release: Release | None, groups: Sequence[PodGroup], stack: Stack) ->
     permit = next((link for link in chain if link.name == PERMIT), None)
     waits = [(group, group_link(group, permit)) for group in groups]
     version = version_of_hami(release, stack) if release else stack.hami
-    gangs = runs_coscheduling(release) if release else None
+    gangs = runs_coscheduling(release, stack) if release else None
     every = (*chain, *(link for _, link in waits))
     return Chain(_title(release), version, every, tuple(breaks(chain, waits, gangs=gangs)))
 

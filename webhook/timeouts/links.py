@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from webhook.hookrules import pod_operations
 from webhook.installation.durations import seconds
-from webhook.installation.flags import DEFAULT_RETRY, RETRIES, Flags, extender_flags, version_of_hami
+from webhook.installation.flags import DEFAULT_RETRY, RETRIES, Flags, extender_flags, lock_retry, version_of_hami
 from webhook.installation.profiles import arguments, is_enabled
 from webhook.installation.releases import hami_extender
 from webhook.model import Hook, HookChain, HookConfiguration, PodGroup, Release, SchedulerConfig
@@ -20,6 +20,7 @@ from webhook.timeouts import (
     FLUSH,
     LOCK,
     LONGEST,
+    NO_EXTENDER,
     PERMIT,
     REQUEST,
     RETRY,
@@ -48,7 +49,7 @@ def links(release: Release | None, stack: Stack) -> Iterator[Link]:
     """The links of a release in their order; without one, those of the defaults."""
     version = version_of_hami(release, stack) if release else stack.hami
     flags = extender_flags(release) if release else None
-    yield _client_limit(flags, version, stack)
+    yield _client_limit(flags, version, stack, seen=release is None or flags is not None)
     yield _retry(flags, version)
     yield _call(release)
     yield Link(FIRST_ANSWER, "", 15.0, "up to 15s", "fixed", "HAMi registers nodes every 15 s (seen with 2.10.0)")
@@ -63,7 +64,7 @@ def scheduler_links(config: SchedulerConfig | None, stack: Stack) -> Iterator[Li
     yield Link(FLUSH, "", 300.0, "5m", "fixed", "kube-scheduler's queue (seen: 327 s)")
 
 
-def _client_limit(flags: Flags | None, version: Version | None, stack: Stack) -> Link:
+def _client_limit(flags: Flags | None, version: Version | None, stack: Stack, *, seen: bool) -> Link:
     setting = "--kube-qps, --kube-burst"
     qps = flags.last("kube-qps") if flags else None
     burst = flags.last("kube-burst") if flags else None
@@ -86,6 +87,9 @@ def _client_limit(flags: Flags | None, version: Version | None, stack: Stack) ->
         )
     if flags is not None and not flags.complete:
         return Link(CLIENT_LIMIT, setting, None, "unknown", "unknown", "the flags cannot all be seen")
+    if not seen:
+        known = "default of client-go; the extender's flags are not in the input"
+        return Link(CLIENT_LIMIT, setting, None, "5 requests/s, or raised", "unknown", known)
     fixed = version is not None and version < _QPS_FLAG
     source = "HAMi up to 2.5 has no flag for it" if fixed else "default of client-go, which the chart leaves alone"
     return Link(CLIENT_LIMIT, setting, None, "5 requests/s, bursts of 10", "default", source, None, DEFAULT_QPS)
@@ -102,12 +106,14 @@ def _retry(flags: Flags | None, version: Version | None) -> Link:
     setting = "--node-lock-retry-timeout"
     if version is not None and version < RETRIES:
         return Link(RETRY, "", 0.0, "none", "default", f"HAMi {_said(version)} does not wait: it came with 2.10")
+    retry = lock_retry(flags, version)
+    possible = None if retry.sure else retry.seconds
     given = _given(RETRY, setting, flags)
     if given:
-        return given
+        return given._replace(possible=possible)
     if version is None:
         known = "default of HAMi 2.10 and later; earlier ones do not wait"
-        return Link(RETRY, setting, None, "28s, or none", "unknown", known)
+        return Link(RETRY, setting, None, "28s, or none", "unknown", known, possible=possible)
     return Link(RETRY, setting, DEFAULT_RETRY, "28s", "default", "default of HAMi 2.10 and later")
 
 
@@ -134,11 +140,16 @@ def _given(name: str, setting: str, flags: Flags | None) -> Link | None:
 def _call(release: Release | None) -> Link:
     setting = "extenders[].httpTimeout"
     config = release.config if release else None
+    if config is None and release is not None and release.values is None:
+        known = "HAMi's chart writes it; the scheduler's configuration is not in the input"
+        return Link(CALL, setting, None, "30s, or another", "unknown", known)
     if config is None:
         return Link(CALL, setting, _CHARTS, "30s", "default", "HAMi's chart writes it, in all releases")
     found = hami_extender(config)
     if found is None:
-        return Link(CALL, setting, None, "none", "input", "the configuration has no extender of HAMi", config.place())
+        return Link(
+            CALL, setting, None, NO_EXTENDER, "input", "the configuration has no extender of HAMi", config.place()
+        )
     index, body = found
     place = config.place("extenders", index, "httpTimeout")
     if body.get("httpTimeout") is None:

@@ -6,7 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from webhook.model import PodGroup
 from webhook.stack import DEFAULT_QPS
-from webhook.timeouts import BACKOFF, CALL, CLIENT_LIMIT, LOCK, PERMIT, REQUEST, RETRY, WEBHOOKS, Break, Link
+from webhook.timeouts import (
+    BACKOFF,
+    CALL,
+    CLIENT_LIMIT,
+    LOCK,
+    NO_EXTENDER,
+    PERMIT,
+    REQUEST,
+    RETRY,
+    WEBHOOKS,
+    Break,
+    Link,
+)
 
 _MARGIN = 10.0
 """Seconds between HAMi's retry and httpTimeout where the extender's client is throttled (with 2 s one of three binds
@@ -49,37 +61,65 @@ def _is_throttled(named: Named) -> bool:
 
 
 def _call(named: Named, *, gangs: bool | None) -> Iterator[Break]:
-    retry, call = _amount(named, RETRY), _amount(named, CALL)
-    if retry is None or call is None or retry <= 0:
+    if RETRY not in named or CALL not in named or named[CALL].value == NO_EXTENDER:
         return
-    limits = f"HAMi waits {retry:g} s for a node's lock (--node-lock-retry-timeout), kube-scheduler {call:g} s for HAMi"
-    if retry >= call:
-        yield Break(
-            (RETRY, CALL),
-            f"{limits} (httpTimeout): kube-scheduler gives up first, the Pod is bound late and its gang never "
-            "counts it",
-            f"set httpTimeout to {retry + _MARGIN:g}s, or --node-lock-retry-timeout to {max(call - _MARGIN, 1):g}s",
-            ("extender-timeout",),
+    wait, call, throttled = named[RETRY], _amount(named, CALL), _is_throttled(named)
+    sure = wait.seconds is not None
+    retry = wait.seconds if sure else wait.possible
+    if retry is not None and retry <= 0:
+        return
+    judged = gangs or (wait.origin == "input" if gangs is False else sure)
+    if call is not None and retry is not None and retry >= call:
+        yield _gives_up(retry, call, sure=sure)
+    elif call is not None and retry is not None and call - retry < _MARGIN and throttled and judged:
+        yield _late(retry, call, sure=sure, gangs=gangs)
+        return
+    if throttled and gangs:
+        yield _slow(retry if call is None or retry is None else min(retry, call))
+
+
+def _limits(retry: float, call: float, *, sure: bool) -> str:
+    if not sure:
+        return (
+            f"from HAMi 2.10 on the default wait for a node's lock is {retry:g} s (--node-lock-retry-timeout), "
+            f"kube-scheduler waits {call:g} s for HAMi"
         )
-    elif call - retry < _MARGIN and _is_throttled(named) and gangs is not False:
-        yield Break(
-            (CLIENT_LIMIT, RETRY, CALL),
-            f"{limits} (httpTimeout): {call - retry:g} s between them are too few while HAMi's client is held to "
-            "5 requests/s, which makes its polls late",
-            f"add --kube-qps=100 --kube-burst=200 to the extender, or set httpTimeout to {retry + _MARGIN:g}s",
-            ("extender-client-limit", "extender-timeout"),
-            certain=gangs is True,
-        )
-    elif _is_throttled(named) and gangs:
-        yield Break(
-            (CLIENT_LIMIT, RETRY),
-            f"HAMi's client is held to 5 requests/s: each member of a gang on one node takes {_FILTER_SECONDS:g} s to "
-            f"be filtered and {_BIND_SECONDS:g} s to be bound instead of 0.1, so about "
-            f"{max(int(retry / (_FILTER_SECONDS + _BIND_SECONDS)), 1)} members fit into {retry:g} s",
-            "add --kube-qps=100 --kube-burst=200 to the extender",
-            ("extender-client-limit",),
-            certain=False,
-        )
+    return f"HAMi waits {retry:g} s for a node's lock (--node-lock-retry-timeout), kube-scheduler {call:g} s for HAMi"
+
+
+def _gives_up(retry: float, call: float, *, sure: bool) -> Break:
+    return Break(
+        (RETRY, CALL),
+        f"{_limits(retry, call, sure=sure)} (httpTimeout): kube-scheduler gives up first, the Pod is bound late and "
+        "its gang never counts it",
+        f"set httpTimeout to {retry + _MARGIN:g}s, or --node-lock-retry-timeout to {max(call - _MARGIN, 1):g}s",
+        ("extender-timeout",),
+        certain=sure,
+    )
+
+
+def _late(retry: float, call: float, *, sure: bool, gangs: bool | None) -> Break:
+    return Break(
+        (CLIENT_LIMIT, RETRY, CALL),
+        f"{_limits(retry, call, sure=sure)} (httpTimeout): {call - retry:g} s between them are too few while HAMi's "
+        "client is held to 5 requests/s, which makes its polls late",
+        f"add --kube-qps=100 --kube-burst=200 to the extender, or set httpTimeout to {retry + _MARGIN:g}s",
+        ("extender-client-limit", "extender-timeout"),
+        certain=sure and gangs is True,
+    )
+
+
+def _slow(limit: float | None) -> Break:
+    each = _FILTER_SECONDS + _BIND_SECONDS
+    fit = f", so about {max(int(limit / each), 1)} members fit into {limit:g} s" if limit else ""
+    return Break(
+        (CLIENT_LIMIT, RETRY),
+        f"HAMi's client is held to 5 requests/s: each member of a gang on one node takes {_FILTER_SECONDS:g} s to "
+        f"be filtered and {_BIND_SECONDS:g} s to be bound instead of 0.1{fit}",
+        "add --kube-qps=100 --kube-burst=200 to the extender",
+        ("extender-client-limit",),
+        certain=False,
+    )
 
 
 def _lock(named: Named) -> Iterator[Break]:
