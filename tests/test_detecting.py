@@ -202,8 +202,100 @@ def test_overwrite_env_counts_only_where_the_chart_heeds_it(tmp_path: Path, tag:
     assert "overwrite_env" not in shown(tmp_path, values)
 
 
-def test_values_that_are_silent_show_nothing(tmp_path: Path) -> None:
-    assert shown(tmp_path, "scheduler:\n  defaultSchedulerPolicy: {gpuSchedulerPolicy: binpack}\n") == {}
+def test_values_that_are_silent_show_the_extenders_limit_alone(tmp_path: Path) -> None:
+    found = shown(tmp_path, SILENT)
+    assert {name: each.value for name, each in found.items()} == {"kube_qps": 5.0}
+    assert found["kube_qps"].facts[0].source == "no extraArgs for HAMi's extender: client-go's default"
+
+
+SILENT = "scheduler:\n  defaultSchedulerPolicy: {gpuSchedulerPolicy: binpack}\n"
+VISIBLE = "scheduler: {extender: {extraArgs: [--debug, -v=4]}}\n"
+
+
+@pytest.mark.parametrize(
+    ("values", "qps"),
+    [
+        (VISIBLE, 5.0),
+        ("scheduler: {extender: {extraArgs: [--debug, -v, '4', --kube-burst=20]}}\n", 5.0),
+        ("scheduler: {extender: {extraArgs: [--debug, --kube-qps=100]}}\n", 100.0),
+        ("scheduler: {extender: {extraArgs: [--debug, $(MORE)]}}\n", None),
+        ("scheduler: {extender: {extraArgs: [--debug, '${MORE}']}}\n", None),
+        ("scheduler: {extender: {extraArgs: [--debug, '{{ .Values.more }}']}}\n", None),
+        ("scheduler: {extender: {extraArgs: [--debug, '--{{ .Values.flag }}=100']}}\n", None),
+        ("scheduler: {extender: {extraArgs: [--debug, '--kube-qps=${QPS}']}}\n", None),
+        ("scheduler: {extender: {extraArgs: [--debug, {a: 1}]}}\n", None),
+        ("scheduler: {extender: {extraArgs: }}\n", None),
+    ],
+)
+def test_the_extenders_limit_by_its_visible_flags(tmp_path: Path, values: str, qps: float | None) -> None:
+    found = shown(tmp_path, values)
+    assert (found["kube_qps"].value if "kube_qps" in found else None) == qps
+
+
+def test_flags_that_are_hidden_leave_the_limit_unknown(tmp_path: Path) -> None:
+    """Of a release of Flux with values from elsewhere, and of a rendered list with an item that is filled in."""
+    flux = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: hami}
+spec:
+  chart: {spec: {chart: hami, version: 2.10.0}}
+  VALUESFROM
+  values: {scheduler: {extender: {image: {tag: v2.10.0}}}}
+"""
+    assert shown(tmp_path, flux.replace("  VALUESFROM\n", ""))["kube_qps"].value == 5.0
+    elsewhere = "valuesFrom: [{kind: ConfigMap, name: more}]"
+    assert "kube_qps" not in shown(tmp_path, flux.replace("VALUESFROM", elsewhere))
+    assert shown(tmp_path, DEPLOYMENT.replace("--kube-qps=50", "--debug"))["kube_qps"].value == 5.0
+    assert "kube_qps" not in shown(tmp_path, DEPLOYMENT.replace("--kube-qps=50", "$(MORE)"))
+
+
+def test_silent_values_give_way_to_those_with_the_flag(tmp_path: Path) -> None:
+    found = shown(tmp_path, SILENT, "scheduler: {extender: {extraArgs: [--debug, --kube-qps=100]}}\n")
+    assert (found["kube_qps"].value, len(found["kube_qps"].facts)) == (100.0, 1)
+
+
+GANG = """\
+apiVersion: scheduling.x-k8s.io/v1alpha1
+kind: PodGroup
+metadata: {name: big}
+spec: {minMember: 16}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: big}
+spec:
+  parallelism: 16
+  completions: 16
+  template:
+    metadata: {labels: {scheduling.x-k8s.io/pod-group: big}}
+    spec:
+      schedulerName: hami-scheduler
+      restartPolicy: Never
+      containers:
+      - name: c
+        image: nvcr.io/nvidia/pytorch:25.08-py3
+        resources: {limits: {nvidia.com/gpu: 1, nvidia.com/gpumem: 4000}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("values", "declared", "severity"),
+    [
+        ("", {}, "info"),
+        (VISIBLE, {}, "warning"),
+        (SILENT, {}, "warning"),
+        (VISIBLE.replace("-v=4", "$(MORE)"), {}, "info"),
+        (VISIBLE.replace("-v=4", "--kube-qps=50"), {}, ""),
+        (VISIBLE, {"kubeQps": 50}, ""),
+    ],
+)
+def test_a_gang_beside_values_is_judged_by_their_limit(values: str, declared: dict[str, object], severity: str) -> None:
+    files = [("gang.yaml", [GANG.encode()]), *([("values.yaml", [values.encode()])] if values else [])]
+    found = lint.lint(files, Config(stack=read_stack(declared)), rules=all_rules()).findings
+    told = [item.finding for item in found if item.finding.rule == "gang-too-big-for-one-node"]
+    assert [str(finding.severity and finding.severity.name.lower()) for finding in told] == [severity] * bool(severity)
+    assert all(("may have" in finding.message) is (severity == "info") for finding in told)
 
 
 def test_a_vendor_with_more_names_of_one_kind_than_of_another(tmp_path: Path) -> None:

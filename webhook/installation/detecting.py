@@ -42,7 +42,12 @@ def detect(subjects: Iterable[Subject]) -> tuple[Shown, ...]:
     found: dict[str, list[Fact[object]]] = {}
     for name, fact in _facts(known):
         found.setdefault(name, []).append(fact)
-    return tuple(_shown(name, facts) for name, facts in sorted(found.items()))
+    return tuple(_shown(name, _weighed(facts)) for name, facts in sorted(found.items()))
+
+
+def _weighed(facts: list[Fact[object]]) -> list[Fact[object]]:
+    """Values that are silent give way: they may be laid over others that give the flag (`helm -f a.yaml -f b.yaml`)."""
+    return [fact for fact in facts if fact.source != _SILENT] or facts
 
 
 def _shown(name: str, facts: list[Fact[object]]) -> Shown:
@@ -139,10 +144,17 @@ def _of_flags(release: Release) -> Iterator[tuple[str, Fact[object]]]:
     limit, given = client_limit(flags), flags.last("kube-qps")
     if limit is not None and given:
         yield "kube_qps", Fact(limit, given.place, "--kube-qps of HAMi's extender")
-    elif limit is not None and (release.extender or (release.values and release.values.has(*EXTRA))):
-        yield "kube_qps", Fact(limit, flags.place, "no --kube-qps there: client-go's default")
+    elif limit is not None:
+        yield "kube_qps", Fact(limit, flags.place, _NO_QPS if _is_written(release) else _SILENT)
 
 
+def _is_written(release: Release) -> bool:
+    """Whether the list of flags stands in the input, in whole."""
+    return release.extender is not None or (release.values is not None and release.values.has(*EXTRA))
+
+
+_NO_QPS = "no --kube-qps there: client-go's default"
+_SILENT = "no extraArgs for HAMi's extender: client-go's default"
 _VALUE = "the chart's value"
 _SWITCHES: Mapping[str, tuple[str, ...]] = {
     "hami_webhook": ("scheduler", "admissionWebhook", "enabled"),

@@ -28,7 +28,8 @@ def gang_too_big_for_one_node(gang: Gang, stack: Stack) -> Iterator[Finding]:
     its old entries) 16 took 2.9 s; 20/40 were enough too.
 
     Said of members that share cards, where minMember is over 12, and not where required anti-affinity or a topology
-    spread keeps them apart. Info while the limit is unknown.
+    spread keeps them apart. Info while the limit is unknown: neither declared, nor to be told from values, or from an
+    extender, in the input whose flags are all there.
     """
     wanted = quorum(gang)
     raised = stack.kube_qps is not None and stack.kube_qps > DEFAULT_QPS
