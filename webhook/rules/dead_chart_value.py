@@ -60,6 +60,9 @@ def dead_chart_value(release: Release, stack: Stack) -> Iterator[Finding]:
     `monitorctrPath`, `imagePullSecrets` and `version` with chart 2.7.0; `nvidianodeSelector` and `vgpuMonitor` with
     2.8.0; the `dra` sub-chart left with 2.10.0 (charts/hami/values.yaml and templates at each tag).
 
+    Dots lead to a value on the command line (`--set scheduler.extender.extraArgs[0]=…`) and not in a file: a key that
+    is written with them is one key of that name, which the chart does not have.
+
     A key that is newer than the chart is told only where the chart's version is known. A key that no chart has is told
     where it is a slip of the pen away from one, or where the chart's version is known. Silent on charts before 2.5.0,
     on keys that a chart newer than 2.10.0 may have brought, on values that repeat the default, on what the chart hands
@@ -78,28 +81,33 @@ def dead_chart_value(release: Release, stack: Stack) -> Iterator[Finding]:
         if found is not None and found.key not in told:
             told.add(found.key)
             severity = Severity.WARNING if found.sure else Severity.INFO
-            yield _finding(values, found.key, found.reason, found.cure)._replace(severity=severity)
+            at = values.place(*(found.path or found.key.split(".")), at="key")
+            yield Finding(at, f"{found.key} {found.reason}", fix=found.cure, severity=severity)
 
 
 class _Dead(NamedTuple):
-    """A key that nothing reads, why, and what to do. `sure` is False where a chart of late still reads it."""
+    """A key that nothing reads, why, and what to do. `sure` is False where a chart of late still reads it; `path` are
+    its steps where one of them has dots."""
 
     key: str
     reason: str
     cure: str
     sure: bool = True
+    path: tuple[str, ...] = ()
 
 
 def _first_dead(path: Path, version: Version | None) -> _Dead | None:
     """The first key on the way to a value that the chart does not read."""
     known = keys()
     for size in range(1, len(path) + 1):
-        if not all(isinstance(step, str) and "." not in step for step in path[:size]):
+        if not all(isinstance(step, str) for step in path[:size]):
             return None
         key = ".".join(map(str, path[:size]))
+        between = known.get(key)
+        if "." in str(path[size - 1]) and not is_free(".".join(map(str, path[: size - 1])) + ".x"):
+            return _dotted(key, path[:size]) if between or is_free(key) else None
         if is_free(key):
             return None
-        between = known.get(key)
         if between is None:
             return _unknown(key, version, beside=size > 1)
         first, last = between
@@ -111,6 +119,13 @@ def _first_dead(path: Path, version: Version | None) -> _Dead | None:
             reason = f"came with chart {version_text(first)}, and this is {version_text(version)}: nothing reads it"
             return _Dead(key, reason, f"remove it, or use chart {version_text(first)} or later")
     return None
+
+
+def _dotted(key: str, path: Path) -> _Dead:
+    steps = tuple(map(str, path))
+    dots = "is written with dots in one key, which are no path to Helm: nothing reads it"
+    nested = f"{': {'.join(key.split('.'))}: …{'}' * key.count('.')}"
+    return _Dead(key, dots, f"write it nested: {nested}", path=steps)
 
 
 def _unknown(key: str, version: Version | None, *, beside: bool) -> _Dead | None:
