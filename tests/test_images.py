@@ -207,9 +207,25 @@ def test_confidence_is_high_only_where_a_file_was_read() -> None:
 
 
 def test_reason_names_source_date_and_change() -> None:
-    assert libc("traefik:v3.1").why == "built on alpine:3.24, 2026-08"
+    assert libc("traefik:v3.1").why == "built on alpine, read 2026-08"
     assert libc("adminer:4").why.endswith("tag 4 was glibc before 2025-03")
     assert libc(f"caddy:2@{DIGEST}").why.endswith("by its tag, not its digest")
+
+
+@pytest.mark.parametrize(
+    ("image", "why"),
+    [
+        ("golang:1.22-alpine3.19", "alpine3.19 in its tag"),
+        ("python:3.9-alpine3.15", "alpine3.15 in its tag"),
+        ("node:18-alpine", "node's alpine tags are built on alpine, read 2026-08"),
+        ("python:3.12-alpine", "python's alpine tags are built on alpine, read 2026-08"),
+        ("bash:4", "built on alpine, read 2026-08"),
+        ("registry.k8s.io/coredns/coredns:v1.8.0", "built on distroless/static-debian, read 2026-08"),
+    ],
+)
+def test_reason_is_true_of_old_tags_too(image: str, why: str) -> None:
+    """Dockerfiles were read as they were on one day: an older tag is built on an older release."""
+    assert libc(image).why == why
 
 
 @pytest.mark.parametrize(
@@ -306,6 +322,13 @@ def test_every_row_is_whole_and_answers_for_itself() -> None:
             assert ref is not None, line
             assert ref.name == written.replace("*", "x")
             assert table._row(line) in table._rows(ref.name)
+
+
+def test_no_reason_names_the_release_of_alpine_that_was_read() -> None:
+    rows = [line.split("\t") for line in lines()]
+    every = [libc(f"{names.split()[0]}:0.1") for names, tags, name, *_ in rows if name == "musl" and tags == ".*"]
+    assert len(every) > 40
+    assert not [each.why for each in every if re.search(r"on .*alpine[: ]?\d", each.why)]
 
 
 def test_no_row_is_hidden_by_an_earlier_one_for_all_tags() -> None:

@@ -16,6 +16,7 @@ class _Row(NamedTuple):
     has_libdl: bool | None
     why: str
     changed: str
+    seen: str
 
     def matches(self, tag: str) -> bool:
         return self.tags == ".*" or re.fullmatch(self.tags, tag) is not None
@@ -57,7 +58,7 @@ def _rows(name: str) -> tuple[_Row, ...]:
 def _row(line: str) -> _Row:
     _, tags, libc_name, libdl, why, changed, seen, _ = line.split("\t")
     has_libdl = {"yes": True, "no": False}.get(libdl)
-    return _Row(tags, cast("LibcName", libc_name), has_libdl, f"{why}, {seen}" if seen else why, changed)
+    return _Row(tags, cast("LibcName", libc_name), has_libdl, why, changed, seen)
 
 
 def listed(ref: Reference) -> Libc | None:
@@ -83,15 +84,31 @@ def _is_doubtful(row: _Row, ref: Reference) -> bool:
 
 def _told(row: _Row, ref: Reference) -> Libc:
     no_libdl = row.libc == "glibc" and row.has_libdl is False
+    why = _why(row, ref)
     return Libc(
         row.libc,
         row.has_libdl,
         confidence="low" if row.changed else "high",
-        why=f"{row.why}; {_before(row.changed)}" if row.changed else row.why,
+        why=f"{why}; {_before(row.changed)}" if row.changed else why,
         # A tag that changed its libc is told one step softer; a crash of every program stays a warning.
         loud=no_libdl or not row.changed,
         glibc_version=glibc_version(ref) if row.libc == "glibc" else None,
     )
+
+
+def _why(row: _Row, ref: Reference) -> str:
+    """What the row knows, said so that it is true of old tags too: Dockerfiles were read as they are now."""
+    named = re.search(r"alpine[-_.]?\d+(?:\.\d+)*", ref.tag.lower()) if row.libc == "musl" else None
+    if named:
+        return f"{named[0]} in its tag"
+    read = f", read {row.seen}" if row.seen else ""
+    if row.libc == "glibc" or not row.why.startswith("built on "):
+        return f"{row.why}{read}"
+    base = re.sub(r"(?<=:)\d[\w.]*-", "*-", row.why)
+    base = re.sub(r"(alpine|debian)(?:\d[\d.]*|[: ](?:latest|edge|\d[\d.]*))", r"\1", base)
+    if row.libc == "musl" and "alpine" in ref.tag.lower():
+        return f"{ref.repository.rpartition('/')[2]}'s alpine tags are {base}{read}"
+    return f"{base}{read}"
 
 
 def _before(changed: str) -> str:
