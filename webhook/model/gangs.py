@@ -67,8 +67,8 @@ class Gang(NamedTuple):
     name in other namespaces, `elsewhere` the Pods of other namespaces (50 at most) that use this name; where there is a
     `group`, only those of namespaces without a PodGroup of the name. `near` are the names of Coscheduling PodGroups in
     this namespace that are a slip of the pen away. `workloads` are the objects that the members' templates stand in; of
-    a group without members, the objects of its own name whose Pods name no group. `partial` is True at admission: the roster is that of one object, more
-    members may come in others, and `group` is what the cluster held a moment ago.
+    a group without members, the objects of its own name whose Pods name no group. `partial` is True at admission: the
+    roster is that of one object, more members may come in others, and `group` is what the cluster held a moment ago.
     """
 
     namespace: str
