@@ -100,13 +100,16 @@ _FAMILIES = ("mlu", "dcu", "metax", "enflame", "kunlun", "vastai", "biren", "ilu
 
 def looks_like_values(body: Mapping[str, object]) -> bool:
     """Whether a mapping can only be values of the hami chart: it has keys of its own in their places, and most of its
-    keys are the chart's."""
+    keys are the chart's. A path written as one key (`scheduler.extender.image`), which Helm does not read, counts as
+    what it was meant for."""
     if not any(_holds(body, around, keys) for around, keys in _SURE.items()):
         return False
-    own = sum(1 for key in body if key in _OWN or key.startswith(_FAMILIES))
+    own = sum(1 for key in body if key.partition(".")[0] in _OWN or key.startswith(_FAMILIES))
     return 2 * own > len(body)
 
 
 def _holds(body: Mapping[str, object], around: str, keys: frozenset[str]) -> bool:
     inside = body.get(around) if around else body
-    return isinstance(inside, Mapping) and not keys.isdisjoint(inside)
+    if isinstance(inside, Mapping) and not keys.isdisjoint(inside):
+        return True
+    return bool(around) and any(key.startswith(f"{around}.") and key.split(".")[1] in keys for key in body)
