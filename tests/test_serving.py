@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import resource
 import signal
 import socket
 import ssl
@@ -13,11 +14,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import pytest
 import yaml
@@ -97,14 +98,19 @@ def until(holds: Callable[[], bool], seconds: float = 15) -> None:
 
 
 @contextmanager
-def running(folder: Path, *options: str, ca: bytes = b"", ready: bool = True) -> Iterator[Running]:
-    """A server with these options, on free ports; with a pair of its own unless `ca` has signed one."""
+def running(
+    folder: Path, *options: str, ca: bytes = b"", ready: bool = True, stderr: IO[bytes] | None = None
+) -> Iterator[Running]:
+    """A server with these options, on free ports; with a pair of its own unless `ca` has signed one. What is written
+    to `stderr`, where given, somebody has to bring to log.jsonl."""
     ca_out, log = folder / "ca.pem", folder / "log.jsonl"
     command = [sys.executable, "-m", "webhook", "serve", "--no-index", "--drain-seconds", "1"]
     command += ["--listen", "127.0.0.1:0", "--probes", "127.0.0.1:0"]
     own = [] if ca else ["--ca-out", str(ca_out)]
     with log.open("wb") as output:
-        process = subprocess.Popen([*command, *own, *options], stdin=subprocess.DEVNULL, stderr=output, cwd=ROOT)
+        process = subprocess.Popen(
+            [*command, *own, *options], stdin=subprocess.DEVNULL, stderr=stderr or output, cwd=ROOT
+        )
     try:
         until(lambda: b'"serving"' in log.read_bytes() or process.poll() is not None)
         assert process.poll() is None, log.read_text("utf-8")
@@ -506,6 +512,46 @@ def test_what_was_answered_is_logged_however_it_ends(tmp_path: Path, hurry: sign
             client.join(10)
         assert set(answers) == {200}
         assert len([line for line in server.lines() if line["event"] == "review"]) >= len(answers)
+
+
+def test_who_does_not_read_the_log_holds_up_no_review(tmp_path: Path) -> None:
+    """A pipe has room for some 200 lines."""
+    with (
+        (tmp_path / "log.jsonl").open("wb") as log,
+        subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=log) as reader,
+        running(tmp_path, stderr=reader.stdin) as server,
+    ):
+        reader.send_signal(signal.SIGSTOP)
+        try:
+            connection = server.open()
+            for _ in range(600):
+                assert send(connection, "/validate", small())[0] == 200
+            connection.close()
+            assert server.metric("reviews_total") == 600
+        finally:
+            reader.send_signal(signal.SIGCONT)
+        until(lambda: [line["event"] for line in server.lines()].count("review") == 600)
+        assert not any(line["event"] == "lines lost" for line in server.lines())
+
+
+def test_who_waits_to_be_accepted_holds_up_no_review(tmp_path: Path) -> None:
+    """The worker is out of files."""
+    with running(tmp_path) as server, ExitStack() as clients:
+        kept = server.open()
+        assert send(kept, "/validate", small())[0] == 200
+        [worker] = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text("ascii").split()
+        most = len(list(Path(f"/proc/{worker}/fd").iterdir())) + 10
+        resource.prlimit(int(worker), resource.RLIMIT_NOFILE, (most, most))
+        for _ in range(40):
+            clients.enter_context(server.dial())
+        until(lambda: any("cannot accept" in str(line.get("message")) for line in server.lines()))
+        began = time.monotonic()
+        for _ in range(40):
+            assert send(kept, "/validate", small())[0] == 200
+        assert time.monotonic() - began < 3  # with a pause before each, it takes longer than 4
+        kept.close()
+        clients.close()
+        assert server.post("/validate", small())[0] == 200
 
 
 def test_sighup_loses_no_review(tmp_path: Path) -> None:

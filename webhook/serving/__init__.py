@@ -165,8 +165,8 @@ class DrainingArbiter(Arbiter):
         self._drain_seconds = seconds
 
     def handle_term(self) -> NoReturn:
+        self.kill_workers(signal.SIGWINCH)  # before the line: who reads stderr may stall
         log({"event": "draining", "level": "info", "seconds": self._drain_seconds})
-        self.kill_workers(signal.SIGWINCH)
         until = time.monotonic() + self._drain_seconds
         hurry = {signal.SIGTERM, signal.SIGINT, signal.SIGQUIT}
         while (left := until - time.monotonic()) > 0:

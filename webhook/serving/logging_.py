@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from threading import Lock
+from queue import SimpleQueue
+from threading import Event, Lock, Thread
 from typing import TypeVar
 
 from gunicorn.glogging import Logger
@@ -26,6 +28,37 @@ MOST = 64
 _work: deque[Callable[[], object]] = deque()
 _lines: deque[bytes] = deque()
 _flushing = Lock()
+
+MOST_UNWRITTEN = 500
+"""Flushes that wait for the reader of stderr, each of at most some ten thousand bytes. What comes then is lost."""
+
+_unwritten: SimpleQueue[bytes | None] = SimpleQueue()
+_lost: deque[int] = deque()
+_apart = Event()
+
+
+def _write_on() -> None:
+    while (data := _unwritten.get()) is not None:
+        _out(data)
+        if _lost:
+            _out(_line({"event": "lines lost", "level": "error", "lines": sum(_taken(_lost))}))
+
+
+def write_apart() -> None:
+    """From now on, and until the process ends, a thread of its own writes the lines. Who reads stderr may stall, as
+    `less` does and a node whose disk is full: reviews are answered all the same."""
+    writer = Thread(target=_write_on, name="log", daemon=True)
+    writer.start()
+    _apart.set()
+    atexit.register(_end, writer)  # behind the last answer: Python waits for the threads of pools first
+
+
+def _end(writer: Thread) -> None:
+    flush()
+    _unwritten.put(None)
+    writer.join(1)
+    if not writer.is_alive():
+        _apart.clear()
 
 
 def log(entry: Mapping[str, object]) -> None:
@@ -83,8 +116,17 @@ def _line(entry: Mapping[str, object]) -> bytes:
 
 
 def _write(lines: list[bytes]) -> None:
-    """A reader that left is no reason to fail a review."""
     data = b"".join(lines)
+    if not _apart.is_set():
+        _out(data)
+    elif _unwritten.qsize() < MOST_UNWRITTEN:
+        _unwritten.put(data)
+    else:
+        _lost.append(len(lines))
+
+
+def _out(data: bytes) -> None:
+    """A reader that left is no reason to fail a review."""
     with suppress(OSError):
         while data:
             data = data[os.write(STDERR, data) :]

@@ -12,7 +12,6 @@ The classes here are gunicorn's way to be extended; they build on the inside of 
 
 from __future__ import annotations
 
-import atexit
 import errno
 import selectors
 import socket
@@ -29,7 +28,7 @@ from gunicorn.workers.gthread import _DEFER, STOP_KEEPALIVE_LINGER, ThreadWorker
 
 from webhook.serving.connection import PATIENCE, Connection
 from webhook.serving.lanes import STUCK, Lanes
-from webhook.serving.logging_ import MOST, flush, waiting
+from webhook.serving.logging_ import MOST, flush, waiting, write_apart
 
 if TYPE_CHECKING:
     from webhook.serving import Application
@@ -61,7 +60,7 @@ class Worker(ThreadWorker):
         self.jobs = 0
         self._lingering: list[tuple[socket.socket, float]] = []
         self._unsent: dict[Connection, tuple[object, float]] = {}
-        self._swept = self._flushed = 0.0
+        self._swept = self._flushed = self._resting = 0.0
         self._request = threading.local()
 
     def get_thread_pool(self) -> Executor:
@@ -114,16 +113,19 @@ class Worker(ThreadWorker):
         if self._lanes.is_waiting():
             timeout = min(timeout, STUCK)
             self._lanes.look()
-        super().wait_for_and_dispatch_events(min(timeout, PAUSE) if waiting() else timeout)
+        hurries = waiting() or not self._accepting
+        super().wait_for_and_dispatch_events(min(timeout, PAUSE) if hurries else timeout)
 
     def run(self) -> None:
-        atexit.register(flush)  # behind the last answer: Python waits for the pool's threads first
+        write_apart()
         try:
             super().run()
         finally:
             flush()
 
     def set_accept_enabled(self, enabled: bool) -> None:  # noqa: FBT001 - gunicorn's own signature
+        if enabled and time.monotonic() < self._resting:
+            return  # gunicorn asks again in every turn
         super().set_accept_enabled(enabled)
         if self.alive:
             return
@@ -139,12 +141,18 @@ class Worker(ThreadWorker):
         except OSError as error:
             if error.errno not in {errno.EAGAIN, errno.ECONNABORTED}:
                 self.log.warning("cannot accept a connection: %s", error)
-                time.sleep(0.05)  # the poller would call again at once
+                self._rest()
             return False
         self.nr_conns += 1
         to = (self.cfg, listener.getsockname())
         self.enqueue_req(Connection(to, sock, client, context=self.app.context, linger=self.linger))
         return True
+
+    def _rest(self) -> None:
+        """The poller would call again at once."""
+        if self.alive:
+            self._resting = time.monotonic() + PAUSE
+            self.set_accept_enabled(False)
 
     def enqueue_req(self, conn: Connection) -> None:
         self.jobs += 1
