@@ -111,7 +111,7 @@ class _Round:
     def change(self) -> None:
         now, waits = time.perf_counter(), [wait for each in self.waits for wait in each]
         if self.entry:
-            own = (self.entry.server.spent() - self.spent) / len(waits)
+            own = (self.entry.server.spent() - self.spent) / max(len(waits), 1)
             self.turns[self.entry.name].append(Turn(len(waits) / (now - self.began), own, waits))
         for each in self.waits:
             each.clear()
@@ -121,28 +121,30 @@ class _Round:
 
 
 def measure(entries: Sequence[Entry], body: bytes, clients: int) -> dict[str, list[Turn]]:
-    """Short turns on connections that are kept, in an order that changes: a machine's speed does while one looks."""
+    """Short turns on connections that are kept, in an order that changes: a machine's speed does while one looks. The
+    first turns, which connect, do not count."""
     chance = random.Random(clients)
     plan = [entry for _ in range(TURNS) for entry in chance.sample(entries, len(entries))]
+    plan += entries
     at = _Round(plan, {entry.name: [] for entry in entries}, [[] for _ in range(clients)])
     barrier, numbers = threading.Barrier(clients, at.change), iter(range(clients))
     calls = {entry.name: call_of(entry.path, body) for entry in entries}
-    servers = {entry.server.port: entry.server for entry in entries}
 
     def client() -> None:
-        mine = at.waits[next(numbers)]
+        mine, lines = at.waits[next(numbers)], dict[int, ssl.SSLSocket]()
         with ExitStack() as kept:
-            lines = {port: kept.enter_context(server.connect()) for port, server in servers.items()}
             barrier.wait()
             while at.entry:
-                line, call, ends = lines[at.entry.server.port], calls[at.entry.name], at.began + SECONDS
+                server, call, ends = at.entry.server, calls[at.entry.name], at.began + SECONDS
+                if server.port not in lines:  # not before it is used: gunicorn's threads wait for each new connection
+                    lines[server.port] = kept.enter_context(server.connect())
                 while (began := time.perf_counter()) < ends:
-                    ask(line, call)
+                    ask(lines[server.port], call)
                     mine.append(time.perf_counter() - began)
                 barrier.wait()
 
     together(client, clients)
-    return at.turns
+    return {name: turns[1:] for name, turns in at.turns.items()}
 
 
 def median_ratio(taken: list[Turn], floor: list[Turn], what: str) -> float:
