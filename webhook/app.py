@@ -297,9 +297,9 @@ def _count(told: Told, metrics: Metrics) -> None:
     for rule in answer.rules:
         _series(metrics.findings, rule).inc()
     for rule in answer.failed:
-        metrics.failures.labels(rule).inc()
+        _series(metrics.failures, rule).inc()
     for why in answer.skipped:
-        metrics.skipped.labels(why).inc()
+        _series(metrics.skipped, why).inc()
         if why.startswith("patch"):
             metrics.patches_dropped.inc()
 

@@ -147,10 +147,12 @@ _LABEL_VALUE = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _OBJECT_NAME = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 
 
+@lru_cache(maxsize=1024)
 def is_label_value(text: str) -> bool:
     return bool(re.fullmatch(_LABEL_VALUE, text))
 
 
+@lru_cache(maxsize=1024)
 def is_object_name(text: str) -> bool:
     """Whether the API server takes the text for a name (RFC 1123 subdomain); its length is judged elsewhere."""
     return bool(re.fullmatch(_OBJECT_NAME, text))

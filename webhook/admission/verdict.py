@@ -120,6 +120,8 @@ def _weigh(
     case: _Case, verdict: Verdict, enforcement: Enforcement, mode: Mode
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
     """The findings that deny, and those that are told; info and what is silenced is neither."""
+    if not verdict.findings:  # as with most
+        return (), ()
     loud = [finding for finding in verdict.findings if _loudness(finding) >= Severity.WARNING]
     loud.sort(key=_order)
     silenced = [finding for finding in loud if is_silenced(finding, case.arrival)]  # an edit may hold what has no hash

@@ -65,11 +65,11 @@ def gpu_unknown_resource(pod: Pod, stack: Stack) -> Iterator[Finding]:
 
 def _asked(container: Container, stack: Stack) -> Iterator[str]:
     """The resources with a domain that are none of HAMi's, each once."""
-    limits, requests = container.limits, container.requests
-    strange = (limits.keys() | requests.keys()) - stack.meanings.keys()  # of most containers cpu and memory at the most
-    if any("/" in name for name in strange):
-        names = (*limits, *(name for name in requests if name not in limits))
-        yield from (name for name in names if name in strange and "/" in name and name not in _OF_OTHERS)
+    limits, known = container.limits, stack.meanings
+    for half in (limits, container.requests):
+        for name in half:
+            if name not in known and "/" in name and name not in _OF_OTHERS and (half is limits or name not in limits):
+                yield name
 
 
 def _finding(pod: Pod, container: Container, name: str, meant: str) -> Finding:
