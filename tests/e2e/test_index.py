@@ -285,6 +285,7 @@ def _alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.e2e_slow  # an API server is started twice
 def test_api_server_that_restarts_and_one_that_hangs(binaries: Path) -> None:
     """A control plane of its own: the other tests need theirs."""
     with controlplane.running(binaries) as control:
