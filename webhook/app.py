@@ -136,37 +136,22 @@ def _answered(environ: WSGIEnvironment, entry: Entry, parts: Parts) -> bytes:
     took = waited + parts.clock() - began
     if took > budget:
         parts.metrics.late.labels("answered").inc()
-    parts.later(partial(_record, Told(_asked(name, review), answer, took, parts.now()), parts))
+    told = Told(name, review._replace(object=None, old_object=None), answer, took, parts.now())
+    parts.later(partial(_record, told, parts))
     if answer.notices:
         _tell(answer, parts)
     return data
 
 
-class Asked(NamedTuple):
-    """Who asked what, and nothing of the object: it may be large, and what is told waits for a while."""
+class Told(NamedTuple):
+    """One answer, for the log and the metrics. `review` is without its objects: they may be large, and what is told
+    waits for a while. `at` counts seconds since 1970."""
 
     entry: str
-    uid: str
-    operation: str
-    kind: str
-    namespace: str
-    name: str
-    dry_run: bool
-
-
-class Told(NamedTuple):
-    """One answer, for the log and the metrics. `at` counts seconds since 1970."""
-
-    asked: Asked
+    review: Request
     answer: Answer
     seconds: float
     at: float
-
-
-def _asked(entry: str, review: Request) -> Asked:
-    return Asked(
-        entry, review.uid, review.operation, review.kind, review.namespace, review.name, dry_run=review.dry_run
-    )
 
 
 def _record(told: Told, parts: Parts) -> None:
@@ -216,7 +201,7 @@ def _verdict(review: Request, entry: Entry, name: str, parts: Parts) -> tuple[An
         answer = entry(review)
         encoded = dumps(parts.encode(review, answer))
     except (Exception, SystemExit) as error:
-        parts.log({**_who(_asked(name, review)), "event": "error", "level": "error", "error": where(error)})
+        parts.log({**_who(name, review), "event": "error", "level": "error", "error": where(error)})
         raise InternalServerError("no verdict could be formed; the log says where it failed") from error
     return answer, encoded
 
@@ -243,12 +228,12 @@ def line(told: Told) -> dict[str, object]:
     answer = told.answer
     entries: dict[str, object] = {
         "time": datetime.fromtimestamp(told.at, UTC).isoformat(timespec="milliseconds"),
-        **_who(told.asked),
+        **_who(told.entry, told.review),
         "verdict": verdict_of(answer),
         "rules": list(answer.rules),
         "ms": round(told.seconds * 1000, 2),
     }
-    if told.asked.dry_run:
+    if told.review.dry_run:
         entries["dryRun"] = True
     if answer.failed:
         entries["failed"] = list(answer.failed)
@@ -262,16 +247,16 @@ _SHOWN = 253
 """Characters of a value in the log: as long as a name in Kubernetes can be."""
 
 
-def _who(asked: Asked) -> dict[str, object]:
+def _who(entry: str, review: Request) -> dict[str, object]:
     return {
         "event": "review",
         "level": "info",
-        "entry": asked.entry,
-        "uid": asked.uid[:_SHOWN],
-        "operation": asked.operation[:_SHOWN],
-        "kind": asked.kind[:_SHOWN],
-        "namespace": asked.namespace[:_SHOWN],
-        "name": asked.name[:_SHOWN],
+        "entry": entry,
+        "uid": review.uid[:_SHOWN],
+        "operation": review.operation[:_SHOWN],
+        "kind": review.kind[:_SHOWN],
+        "namespace": review.namespace[:_SHOWN],
+        "name": review.name[:_SHOWN],
     }
 
 
@@ -289,11 +274,11 @@ def _found(metric: Any, labels: tuple[str, ...]) -> Any:  # noqa: ANN401 - see a
 
 
 def _count(told: Told, metrics: Metrics) -> None:
-    asked, answer = told.asked, told.answer
-    operation = asked.operation if asked.operation in OPERATIONS else OTHER
-    kind = asked.kind if asked.kind in KINDS else OTHER
-    _series(metrics.reviews, asked.entry, operation, kind, verdict_of(answer)).inc()
-    _series(metrics.seconds, asked.entry).observe(told.seconds)
+    review, answer = told.review, told.answer
+    operation = review.operation if review.operation in OPERATIONS else OTHER
+    kind = review.kind if review.kind in KINDS else OTHER
+    _series(metrics.reviews, told.entry, operation, kind, verdict_of(answer)).inc()
+    _series(metrics.seconds, told.entry).observe(told.seconds)
     for rule in answer.rules:
         _series(metrics.findings, rule).inc()
     for rule in answer.failed:
