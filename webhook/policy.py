@@ -71,36 +71,31 @@ def evaluate(
 ) -> Verdict:
     """Ask every rule about every subject of its type. A rule that raises is skipped for that subject and named, and
     so is one whose turn comes after the deadline."""
+    clock, until = deadline
     asked = policy if isinstance(policy, Prepared) else prepare(policy)
     found: list[Finding] = []
     failures: dict[str, Failure] = {}
     for subject in subjects:
-        for where, rules in asked.by_type.get(type(subject), ()):
-            if where is None or _holds(where, subject, stack):
-                _ask(subject, stack, rules, deadline, (found, asked, failures))
+        for rule, check in _due(subject, stack, asked):
+            if clock() > until:
+                failures.setdefault(rule.name, Failure(rule.name, OUT_OF_TIME))
+                continue
+            try:
+                for finding in check(subject, stack):
+                    completed = _complete(finding, rule, asked)
+                    found.append(_as_hearsay(completed) if _is_hearsay(subject) else completed)
+            except Exception as error:  # noqa: BLE001 - one rule's bug must not silence the others
+                failures.setdefault(rule.name, Failure(rule.name, _told(error)))
     return Verdict(tuple(_without_overruled(found, asked.over)), tuple(failures.values()))
 
 
-def _ask(
-    subject: Subject,
-    stack: Stack,
-    rules: tuple[tuple[Rule, Check], ...],
-    deadline: Deadline,
-    told: tuple[list[Finding], Prepared, dict[str, Failure]],
-) -> None:
-    """Add what the rules say of a subject to the findings, and what they raise to the failures."""
-    found, policy, failures = told
-    clock, until = deadline
-    for rule, check in rules:
-        if clock() > until:
-            failures.setdefault(rule.name, Failure(rule.name, OUT_OF_TIME))
-            continue
-        try:
-            for finding in check(subject, stack):
-                completed = _complete(finding, rule, policy)
-                found.append(_as_hearsay(completed) if _is_hearsay(subject) else completed)
-        except Exception as error:  # noqa: BLE001 - one rule's bug must not silence the others
-            failures.setdefault(rule.name, Failure(rule.name, _told(error)))
+def _due(subject: Subject, stack: Stack, policy: Prepared) -> list[tuple[Rule, Check]]:
+    """The rules that may have something to say of a subject."""
+    due: list[tuple[Rule, Check]] = []
+    for where, rules in policy.by_type.get(type(subject), ()):
+        if where is None or _holds(where, subject, stack):
+            due += rules
+    return due
 
 
 def _holds(where: Where, subject: Subject, stack: Stack) -> bool:
