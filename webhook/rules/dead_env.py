@@ -30,7 +30,7 @@ def dead_env(pod: Pod, stack: Stack) -> Iterator[Finding]:
 
     The same in HAMi 2.5 to 2.10. Only containers that HAMi limits are judged.
     """
-    for container in limited(pod, stack) if sets_gpu_env(pod, stack) else ():
+    for container in limited(pod, stack):
         for entry in container.env:
             why, cure = _why(entry)
             if why:

@@ -27,7 +27,7 @@ def driver_capabilities_incomplete(pod: Pod, stack: Stack) -> Iterator[Finding]:
     `all` has both, and without the variable or with an empty one the runtime gives both. Nothing is said of values that
     come from elsewhere, of MIG, and of containers without a GPU.
     """
-    for container in limited(pod, stack) if sets_gpu_env(pod, stack) else ():
+    for container in limited(pod, stack):
         entry = last(container, _NAME)
         if entry is None or not entry.value or templated(entry.value):
             continue

@@ -30,7 +30,7 @@ def env_set_twice(pod: Pod, stack: Stack) -> Iterator[Finding]:
     HAMi's webhook passes over, for init containers where HAMi is older than 2.10, and for settings of the device
     configuration that the stack does not state.
     """
-    if pod.live or not sets_gpu_env(pod, stack):
+    if pod.live:
         return
     for container in pod.containers:
         for name in _WATCHED:

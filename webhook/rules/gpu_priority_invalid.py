@@ -31,10 +31,9 @@ def gpu_priority_invalid(pod: Pod, stack: Stack) -> Iterator[Finding]:
     Silent about the environment beside a `nvidia.com/priority`, which goes before it (see env-set-twice), and about
     values that come from elsewhere.
     """
-    requests = asking(pod, stack)
-    if not requests or pod.finished or stack.is_foreign(pod):
+    if pod.finished or stack.is_foreign(pod):
         return
-    for request in requests:
+    for request in asking(pod, stack):
         if request.priority is not None:
             yield from _resource(pod, stack, request)
         elif request.vendor == "nvidia" and sets_gpu_env(pod, stack):

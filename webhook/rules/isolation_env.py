@@ -61,7 +61,7 @@ def isolation_env(pod: Pod, stack: Stack) -> Iterator[Finding]:
     Nothing is said of what gangcheck's own webhook injected or HAMi's adds, of MIG, of other vendors' cards, and of
     Pods that go to another system's scheduler.
     """
-    if pod.finished or stack.is_foreign(pod) or not sets_gpu_env(pod, stack):
+    if pod.finished or stack.is_foreign(pod):
         return
     held = {container.path for container in limited(pod, stack)}
     for container in pod.containers:
