@@ -220,8 +220,10 @@ def _append(container: _Container, wanted: Mapping[str, str]) -> Iterator[Operat
     at = pointer((*container.path, "env"))
     entries = [{"name": name, "value": value} for name, value in wanted.items()]
     if not isinstance(container.body.get("env"), list):
-        return iter([Operation("add", at, entries)])
-    return (Operation("add", f"{at}/-", entry) for entry in entries)
+        yield Operation("add", at, entries)
+        return
+    for entry in entries:
+        yield Operation("add", f"{at}/-", entry)
 
 
 def note(pod: Body, names: list[str]) -> Operation:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from webhook.admission.speech import printable
 from webhook.model import Pod
 from webhook.stack import Stack
-from webhook.vgpu import asking, readings
+from webhook.vgpu import requests
 from webhook.vgpu.wording import brief
 
 _AT_MOST = 240
@@ -17,8 +17,5 @@ def effective_request(pod: Pod | None, stack: Stack) -> str:
     where none asks, and for Pods of schedulers with GPUs of their own."""
     if pod is None or stack.is_foreign(pod):
         return ""
-    found = [each for each in asking(pod, stack) if each.device]
-    if not found:
-        return ""
-    told = [brief(each.container.name, readings(each, pod, stack)) for each in found]
-    return printable(" ".join(filter(None, told)), _AT_MOST)
+    told = (brief(each.asked.container.name, each.readings) for each in requests(pod, stack))
+    return printable(" ".join(text for text in told if text), _AT_MOST)
