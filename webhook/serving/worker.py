@@ -2,10 +2,10 @@
 
 A thread answers only when a whole request lies ready, and leaves what the client does not read of the answer to the
 main loop: handshakes, bodies and readers that stall cost no thread (with gunicorn's own worker, as many stalled clients
-as there are threads block everybody). Requests stand in one line (see lanes.py),
-and what is counted and logged of them is done for many at once, behind their answers. A draining worker answers
-all that comes and closes each connection behind its answer. A stopping worker takes what the kernel has accepted and
-then closes its ears, so that nobody is left hanging.
+as there are threads block everybody). Requests stand in one line (see lanes.py), and what is counted and logged of them
+is done for many at once, behind their answers. A draining worker answers all that comes and closes each connection
+behind its answer. A stopping worker takes what the kernel has accepted and then closes its ears, so that nobody is left
+hanging.
 
 The classes here are gunicorn's way to be extended; they build on the inside of gunicorn 27's gthread.py.
 """
